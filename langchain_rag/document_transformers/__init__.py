@@ -1,0 +1,40 @@
+"""Transformers that make chunks of documents, and variations of chunks.
+
+Everything here is a `langchain_core.documents.BaseDocumentTransformer` and works on its
+own, as well as inside `RAGVectorStore`. Compose with `+` (side by side) and `|` (in
+sequence); LangChain's text splitters and your own transformers may take part.
+
+Example:
+    >>> from langchain_core.documents import Document
+    >>> from langchain_text_splitters import CharacterTextSplitter
+    >>> words = CharacterTextSplitter(separator=" ", chunk_size=5, chunk_overlap=0)
+    >>> both = CopyDocumentTransformer() + words
+    >>> [made.page_content for made in both.transform_documents([Document("pure maths")])]
+    ['pure maths', 'pure', 'maths']
+"""
+
+from __future__ import annotations
+
+from langchain_rag.document_transformers.base import LazyDocumentTransformer
+from langchain_rag.document_transformers.copy import CopyDocumentTransformer
+from langchain_rag.document_transformers.fingerprint import fingerprint_of
+from langchain_rag.document_transformers.parallel import DocumentTransformers
+from langchain_rag.document_transformers.pipeline import DocumentTransformerPipeline
+from langchain_rag.document_transformers.questions import GenerateQuestionsTransformer
+from langchain_rag.document_transformers.reorder import LongContextReorder
+from langchain_rag.document_transformers.summarize import SummarizeTransformer
+from langchain_rag.document_transformers.summarize_and_questions import (
+    SummarizeAndQuestionsTransformer,
+)
+
+__all__ = [
+    "CopyDocumentTransformer",
+    "DocumentTransformerPipeline",
+    "DocumentTransformers",
+    "GenerateQuestionsTransformer",
+    "LazyDocumentTransformer",
+    "LongContextReorder",
+    "SummarizeAndQuestionsTransformer",
+    "SummarizeTransformer",
+    "fingerprint_of",
+]

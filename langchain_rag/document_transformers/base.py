@@ -1,0 +1,248 @@
+"""The base of this package's transformers: one method in, four forms out."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from langchain_rag._flow import arun, run
+from langchain_rag.document_transformers._documents import made_of, name_of, shown
+from langchain_rag.document_transformers._groups import (
+    agroups_of,
+    awindows_of,
+    flat,
+    groups_of,
+    windows_of,
+)
+from langchain_rag.document_transformers.fingerprint import digest
+from langchain_rag.document_transformers.identity import class_of, public_parameters
+from langchain_rag.document_transformers.operators import Composable
+from langchain_rag.errors import TransformerError
+
+if TYPE_CHECKING:
+    from collections.abc import (
+        AsyncGenerator,
+        AsyncIterable,
+        Iterable,
+        Iterator,
+        Sequence,
+    )
+
+    from langchain_core.documents import Document
+    from langchain_core.runnables import RunnableConfig
+
+    from langchain_rag._flow import Flow
+    from langchain_rag.document_transformers._groups import Group
+
+__all__ = ["LazyDocumentTransformer"]
+
+
+class LazyDocumentTransformer(Composable):
+    """A transformer with eager, lazy, async and async lazy forms of one method.
+
+    A subclass writes `transform_document`, a plain function of one document. It is given a
+    copy, so it may write into it; what it returns is copied, so it may return its input.
+
+    The lazy forms read a window of documents at a time (`window_size`), so the first
+    results are there before the last document is read. All four forms give the same
+    results in the same order.
+
+    Attributes:
+        accepts_config: Whether the four methods take `config=`.
+        kind: What the metadata of the results call their kind, if anything.
+        version: Identity that you vouch for: raise it whenever the results for the same
+            document would change. Without it, a transformer of your own has no
+            `fingerprint`, and nothing that depends on one (caching) applies to it.
+        window_size: How many documents the lazy forms read before they give results.
+
+    Example:
+        >>> from langchain_core.documents import Document
+        >>> class Sentences(LazyDocumentTransformer):
+        ...     def transform_document(self, document):
+        ...         for text in document.page_content.split(". "):
+        ...             yield Document(page_content=text, metadata=document.metadata)
+        >>> made = Sentences().lazy_transform_documents([Document("Pure. Applied")])
+        >>> [(one.page_content, one.metadata) for one in made]
+        [('Pure', {'transformer': 'Sentences'}), ('Applied', {'transformer': 'Sentences'})]
+    """
+
+    accepts_config: ClassVar[bool] = True
+    kind: ClassVar[str | None] = None
+    version: str | None = None
+    window_size: int = 1
+
+    @abstractmethod
+    def transform_document(self, document: Document) -> Iterable[Document]:
+        """Make documents of one document.
+
+        Args:
+            document: A copy of what the caller handed in.
+
+        Returns:
+            Any number of documents. Give them the metadata that they should have, usually
+            that of `document`; ids are ignored.
+        """
+
+    @property
+    def fingerprint(self) -> str | None:
+        """What identifies the results of this transformer, or None.
+
+        Made of the class, `version` and those public attributes that can be written as
+        JSON. It is the same in every process.
+        """
+        if self.version is None:
+            return None
+        return digest(
+            {
+                "class": class_of(self),
+                "version": self.version,
+                "parameters": public_parameters(self),
+            }
+        )
+
+    def transform_documents(
+        self,
+        documents: Iterable[Document],
+        *,
+        config: RunnableConfig | None = None,
+        **kwargs: Any,  # noqa: ARG002 - LangChain's signature
+    ) -> list[Document]:
+        """Transform documents, all in one window.
+
+        Args:
+            documents: What to transform. They are not changed.
+            config: Callbacks, tags, metadata and `max_concurrency` for calls of models.
+            **kwargs: Part of LangChain's signature; ignored.
+
+        Returns:
+            The results, in the order of the documents.
+
+        Raises:
+            TransformerError: A document could not be transformed.
+        """
+        return flat(run(self._transform_groups([*groups_of(documents)], config)))
+
+    async def atransform_documents(
+        self,
+        documents: Iterable[Document],
+        *,
+        config: RunnableConfig | None = None,
+        **kwargs: Any,  # noqa: ARG002 - LangChain's signature
+    ) -> list[Document]:
+        """Async form of `transform_documents`: the same arguments, results and errors."""
+        return flat(await arun(self._transform_groups([*groups_of(documents)], config)))
+
+    def lazy_transform_documents(
+        self,
+        documents: Iterable[Document],
+        *,
+        config: RunnableConfig | None = None,
+        **kwargs: Any,  # noqa: ARG002 - LangChain's signature
+    ) -> Iterator[Document]:
+        """Transform documents window by window.
+
+        Args:
+            documents: What to transform, read as far as needed.
+            config: Callbacks, tags, metadata and `max_concurrency` for calls of models.
+            **kwargs: Part of LangChain's signature; ignored.
+
+        Yields:
+            The results, in the order of the documents.
+
+        Raises:
+            TransformerError: A document could not be transformed.
+        """
+        for group in self._lazy_groups(groups_of(documents), config):
+            yield from group
+
+    async def alazy_transform_documents(
+        self,
+        documents: Iterable[Document] | AsyncIterable[Document],
+        *,
+        config: RunnableConfig | None = None,
+        **kwargs: Any,  # noqa: ARG002 - LangChain's signature
+    ) -> AsyncGenerator[Document]:
+        """Async form of `lazy_transform_documents`: the same arguments, results and errors."""
+        async with aclosing(self._alazy_groups(agroups_of(documents), config)) as groups:
+            async for group in groups:
+                for document in group:
+                    yield document
+
+    def _transform_window(
+        self,
+        documents: Sequence[Document],
+        config: RunnableConfig | None,  # noqa: ARG002 - for those that call models
+    ) -> Flow[list[Group]]:
+        """Transform documents that are handed over together.
+
+        A subclass overrides this to make one call for all of them.
+
+        Args:
+            documents: The documents, which must not be changed.
+            config: The caller's config.
+
+        Returns:
+            One list of results for each document.
+        """
+        yield from ()
+        return [self._transform_one(document) for document in documents]
+
+    def _transform_one(self, document: Document) -> Group:
+        try:
+            results = list(self.transform_document(shown(document)))
+        except TransformerError:
+            raise
+        except Exception as error:
+            msg = (
+                f"{type(self).__name__} raised {error!r} for document {name_of(document)}."
+                " Nothing was made of it: correct the transformer or the document."
+            )
+            raise TransformerError(msg) from error
+        return [
+            made_of(
+                document,
+                result.page_content,
+                result.metadata,
+                transformer=type(self).__name__,
+                kind=self.kind,
+            )
+            for result in results
+        ]
+
+    def _transform_groups(
+        self, groups: list[Group], config: RunnableConfig | None
+    ) -> Flow[list[Group]]:
+        """Transform groups, and keep them apart.
+
+        Args:
+            groups: Documents, grouped by what they stem from.
+            config: The caller's config.
+
+        Returns:
+            As many groups.
+        """
+        documents = flat(groups)
+        made = yield from self._transform_window(documents, config)
+        if len(made) != len(documents):
+            msg = (
+                f"{type(self).__name__}._transform_window gave {len(made)} lists for"
+                f" {len(documents)} documents: it must give one list for each."
+            )
+            raise TransformerError(msg)
+        results = iter(made)
+        return [flat([next(results) for _ in group]) for group in groups]
+
+    def _lazy_groups(
+        self, groups: Iterable[Group], config: RunnableConfig | None
+    ) -> Iterator[Group]:
+        for window in windows_of(groups, self.window_size):
+            yield from run(self._transform_groups(window, config))
+
+    async def _alazy_groups(
+        self, groups: AsyncGenerator[Group], config: RunnableConfig | None
+    ) -> AsyncGenerator[Group]:
+        async with aclosing(awindows_of(groups, self.window_size)) as windows:
+            async for window in windows:
+                for group in await arun(self._transform_groups(window, config)):
+                    yield group

@@ -1,0 +1,251 @@
+"""What the transformers that ask a language model have in common.
+
+A window of documents is one `batch` or `abatch` call of `prompt | model`, so that the calls
+run concurrently, and one that fails does not hide what became of the others.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Any, Final
+
+from langchain_core.language_models import LLM
+from langchain_core.prompts import BasePromptTemplate, PromptTemplate
+from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
+from langchain_core.runnables.config import ensure_config
+
+from langchain_rag._flow import Flow, call
+from langchain_rag.document_transformers._documents import made_of, name_of, shown
+from langchain_rag.document_transformers._groups import Group
+from langchain_rag.document_transformers.asking import (
+    Asked,
+    GetInput,
+    Model,
+    Piece,
+    Prompt,
+    context_of,
+    raise_failures,
+    text_of,
+)
+from langchain_rag.document_transformers.base import LazyDocumentTransformer
+from langchain_rag.document_transformers.fingerprint import digest, is_ours
+from langchain_rag.document_transformers.identity import (
+    NoIdentityError,
+    class_of,
+    identity,
+    identity_of_model,
+    identity_of_prompt,
+)
+from langchain_rag.document_transformers.parsing import lines_of, printable
+from langchain_rag.errors import ConfigurationError, TransformerError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from langchain_core.documents import Document
+
+__all__ = ["LLMDocumentTransformer"]
+
+MAX_CONCURRENCY: Final = 16
+"""Calls in flight where the caller's config says nothing: a bound that servers bear."""
+
+
+class LLMDocumentTransformer(LazyDocumentTransformer):
+    """Base of the transformers that ask a language model about each document.
+
+    Blank documents are passed over: they cost no call and have no results.
+
+    Args:
+        llm: A chat model, a completion model, or either with arguments bound.
+        prompt: A prompt template, or the text of one.
+        get_input: Makes the prompt's variables from a document.
+        version: Identity that you vouch for, where the model or `get_input` has none.
+        max_attempts: How often to ask where an answer has nothing usable in it.
+
+    Raises:
+        ConfigurationError: `max_attempts` is below 1, or the prompt needs a variable that
+            nothing gives.
+    """
+
+    window_size: int = 32
+
+    def __init__(
+        self,
+        llm: Model,
+        *,
+        prompt: Prompt,
+        get_input: GetInput | None = None,
+        version: str | None = None,
+        max_attempts: int = 2,
+    ) -> None:
+        if max_attempts < 1:
+            msg = f"max_attempts is {max_attempts}: give 1 or more."
+            raise ConfigurationError(msg)
+        self.llm = llm
+        self.prompt: BasePromptTemplate[Any] = (
+            PromptTemplate.from_template(prompt) if isinstance(prompt, str) else prompt
+        )
+        self.get_input: GetInput = get_input or context_of
+        self.version = version
+        self.max_attempts = max_attempts
+        if get_input is None:
+            self._check({"context": ""} | self._variables())
+
+    @abstractmethod
+    def _pieces(self, answer: Any, asked: Asked) -> list[Piece]:
+        """Return what is usable in an answer, perhaps nothing."""
+
+    def _variables(self) -> dict[str, Any]:
+        """Return the prompt's variables that are the same for every document."""
+        return {}
+
+    def _parameters(self) -> dict[str, Any]:
+        """Return what the results depend on besides prompt, model and input."""
+        return {name: identity(value) for name, value in self._variables().items()}
+
+    def _chain(self) -> Runnable[Any, Any]:
+        return self.prompt | self.llm | RunnableLambda(text_of)
+
+    @property
+    def fingerprint(self) -> str | None:
+        """Identity of class, prompt, model, `get_input`, parameters and `version`.
+
+        None where one of them has no dependable identity and there is no `version`.
+        """
+        if self.version is None and not is_ours(self):
+            return None
+        try:
+            return digest(
+                {
+                    "class": class_of(self),
+                    "prompt": self._vouched(identity_of_prompt, self.prompt),
+                    "model": self._vouched(identity_of_model, self.llm),
+                    "get_input": self._vouched(identity, self.get_input),
+                    "parameters": self._parameters(),
+                    "version": self.version,
+                }
+            )
+        except NoIdentityError:
+            return None
+
+    def _vouched(self, identify: Callable[[Any], Any], part: object) -> Any:
+        try:
+            return identify(part)
+        except NoIdentityError:
+            if self.version is None:
+                raise
+            return {"vouched for": class_of(part)}
+
+    def transform_document(self, document: Document) -> list[Document]:
+        """Ask the model about one document.
+
+        Args:
+            document: The document.
+
+        Returns:
+            Its variations.
+        """
+        return self.transform_documents([document])
+
+    def _transform_window(
+        self, documents: Sequence[Document], config: RunnableConfig | None
+    ) -> Flow[list[Group]]:
+        made: list[Group] = [[] for _ in documents]
+        pending = [
+            self._asked(position, document)
+            for position, document in enumerate(documents)
+            if document.page_content.strip()
+        ]
+        answers: list[Any] = []
+        for attempt in range(self.max_attempts):
+            if not pending:
+                break
+            answers = yield from self._answers(pending, config, attempt)
+            unusable: list[tuple[Asked, Any]] = []
+            for asked, answer in zip(pending, answers, strict=True):
+                pieces = self._pieces(answer, asked)
+                made[asked.position] = [self._made(piece, asked) for piece in pieces]
+                if not pieces:
+                    unusable.append((asked, answer))
+            pending, answers = [one[0] for one in unusable], [one[1] for one in unusable]
+        if pending:
+            raise self._unusable(pending, answers[0])
+        return made
+
+    def _answers(
+        self,
+        asked: list[Asked],
+        config: RunnableConfig | None,
+        attempt: int,  # noqa: ARG002 - for those that ask differently the second time
+    ) -> Flow[list[Any]]:
+        """Ask, and raise if any call failed."""
+        answers = yield from self._batch(self._chain(), asked, config)
+        raise_failures(self, asked, answers)
+        return answers
+
+    def _batch(
+        self, chain: Runnable[Any, Any], asked: list[Asked], config: RunnableConfig | None
+    ) -> Flow[list[Any]]:
+        """Call a chain for all at once; a call that fails gives its exception."""
+        inputs = [one.inputs for one in asked]
+        batch, abatch = chain.batch, chain.abatch
+        if isinstance(self.llm, LLM):
+            # A model of this class answers the prompts of a batch one after the other,
+            # and fails them all together; called one by one, they run concurrently.
+            batch = _bound(Runnable[Any, Any].batch, chain)
+            abatch = _bound(Runnable[Any, Any].abatch, chain)
+        return (
+            yield from call(batch, abatch, inputs, self._config(config), return_exceptions=True)
+        )
+
+    def _config(self, config: RunnableConfig | None) -> RunnableConfig:
+        own = ensure_config(config)
+        if own.get("max_concurrency") is None:
+            own["max_concurrency"] = MAX_CONCURRENCY
+        # One id cannot name several runs.
+        own.pop("run_id", None)
+        own.setdefault("run_name", type(self).__name__)
+        return own
+
+    def _asked(self, position: int, document: Document) -> Asked:
+        inputs = self._variables() | dict(self.get_input(shown(document)))
+        inputs = {
+            name: printable(value) if isinstance(value, str) else value
+            for name, value in inputs.items()
+        }
+        self._check(inputs)
+        texts = (value for value in inputs.values() if isinstance(value, str))
+        echoes = lines_of(self.prompt.format_prompt(**inputs).to_string())
+        return Asked(position, document, inputs, echoes.difference(*map(lines_of, texts)))
+
+    def _check(self, inputs: Mapping[str, Any]) -> None:
+        missing = sorted(set(self.prompt.input_variables) - inputs.keys())
+        if missing:
+            msg = (
+                f"The prompt of {type(self).__name__} needs {missing}, and is given"
+                f" {sorted(inputs)}: change the prompt, or return them from get_input."
+            )
+            raise ConfigurationError(msg)
+
+    def _made(self, piece: Piece, asked: Asked) -> Document:
+        return made_of(
+            asked.document,
+            piece.text,
+            asked.document.metadata,
+            transformer=type(self).__name__,
+            kind=piece.kind,
+        )
+
+    def _unusable(self, pending: list[Asked], answer: Any) -> TransformerError:
+        others = f" (and for {len(pending) - 1} more)" if len(pending) > 1 else ""
+        msg = (
+            f"{type(self).__name__}: nothing usable in the model's answer for document"
+            f" {name_of(pending[0].document)}{others}, asked {self.max_attempts} times."
+            f" The answer begins {str(answer)[:80]!r}. Change the prompt or the model, or"
+            " leave the document out."
+        )
+        return TransformerError(msg)
+
+
+def _bound(method: Any, chain: Runnable[Any, Any]) -> Any:
+    return method.__get__(chain)

@@ -1,0 +1,94 @@
+"""A summary of a chunk."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from langchain_rag.document_transformers.asking import Asked, GetInput, Model, Piece, Prompt
+from langchain_rag.document_transformers.llm import LLMDocumentTransformer
+from langchain_rag.document_transformers.parsing import summary_of
+
+if TYPE_CHECKING:
+    from typing import Self
+
+__all__ = ["SummarizeTransformer"]
+
+SUMMARY_PROMPT: Final = (
+    "{context}\n\n"
+    "Summarize the text above in one or two sentences, in the language of the text."
+)
+
+
+class SummarizeTransformer(LLMDocumentTransformer):
+    """Asks a model for a summary of a document.
+
+    The text of the result begins with `SUMMARY:` on a line of its own. The summary is asked
+    for in the language of the text.
+
+    Use `from_llm`.
+
+    Example:
+        >>> from langchain_core.documents import Document
+        >>> from langchain_core.language_models import FakeListChatModel
+        >>> llm = FakeListChatModel(responses=["Summary: What sets are."])
+        >>> transformer = SummarizeTransformer.from_llm(llm)
+        >>> made = transformer.transform_documents([Document("A set has members.")])
+        >>> print(made[0].page_content)
+        SUMMARY:
+        What sets are.
+    """
+
+    kind: ClassVar[str | None] = "summary"
+
+    @classmethod
+    def from_llm(
+        cls,
+        llm: Model,
+        prompt: Prompt | None = None,
+        *,
+        get_input: GetInput | None = None,
+        version: str | None = None,
+        max_attempts: int = 2,
+    ) -> Self:
+        """Make a transformer for a model.
+
+        Args:
+            llm: A chat model or a completion model.
+            prompt: A prompt template, or its text, with the variable `context` (the text),
+                or with those that `get_input` returns.
+            get_input: Makes the prompt's variables from a document. It is given a copy
+                without this package's metadata.
+            version: Identity that you vouch for, where the model or `get_input` has none:
+                raise it when their answers would change. See `fingerprint`.
+            max_attempts: How often to ask where an answer has nothing usable in it.
+
+        Returns:
+            The transformer.
+
+        Raises:
+            ConfigurationError: `max_attempts` is below 1, or the prompt needs a variable
+                that nothing gives.
+        """
+        return cls(
+            llm,
+            prompt=SUMMARY_PROMPT if prompt is None else prompt,
+            get_input=get_input,
+            version=version,
+            max_attempts=max_attempts,
+        )
+
+    def _pieces(self, answer: Any, asked: Asked) -> list[Piece]:
+        found = summary_of(answer, echoes=asked.echoes, text=asked.document.page_content)
+        return [summary_piece(found)] if found else []
+
+
+def summary_piece(summary: str) -> Piece:
+    """Return a summary as a variation.
+
+    Args:
+        summary: The summary.
+
+    Returns:
+        The variation, whose text begins with the label.
+    """
+    return Piece("summary", f"SUMMARY:\n{summary}")

@@ -1,0 +1,4 @@
+"""The life of the hierarchy: identity, manifests, the order of writes.
+
+Internal: nothing here is part of the public interface.
+"""

@@ -1,0 +1,63 @@
+"""Which documents this process is writing, and for which calls.
+
+An intent whose writer is not known here was left by a call that failed or by a process that
+died. Writers in other processes are not known here either: one process at a time may write
+to a namespace.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from uuid import uuid4
+
+from langchain_rag.errors import ConcurrentWriteError
+
+_lock = threading.Lock()
+_writers: set[str] = set()
+_documents: set[tuple[int, str]] = set()
+
+
+def is_writing(writer: str) -> bool:
+    """Say whether a call of this process is under way.
+
+    Args:
+        writer: What `writing` gave it.
+    """
+    return writer in _writers
+
+
+@contextmanager
+def writing(docstore: object, documents: Mapping[str, str]) -> Generator[str]:
+    """Claim documents for one call.
+
+    Args:
+        docstore: Where their manifests are.
+        documents: Their ids by the keys of their manifests.
+
+    Yields:
+        A token for the call.
+
+    Raises:
+        ConcurrentWriteError: Another call has claimed one of them.
+    """
+    claims = {(id(docstore), key): id_ for key, id_ in documents.items()}
+    writer = uuid4().hex
+    with _lock:
+        taken = claims.keys() & _documents
+        if not taken:
+            _documents.update(claims)
+            _writers.add(writer)
+    if taken:
+        message = (
+            f"Document {claims[taken.pop()]!r} is being written by another call in this "
+            "process. Make this call again when that one has returned."
+        )
+        raise ConcurrentWriteError(message)
+    try:
+        yield writer
+    finally:
+        with _lock:
+            _writers.discard(writer)
+            _documents.difference_update(claims)

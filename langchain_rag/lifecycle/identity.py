@@ -1,0 +1,133 @@
+"""Who is who: document ids, chunk keys, variation ids, storage keys.
+
+Every id is a hash of length-prefixed parts, so no choice of texts makes two different lists
+of parts collide by moving a separator. All ids have the shape of a UUID, since some stores
+(Qdrant) refuse anything else; storage keys keep to what `LocalFileStore` accepts.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from typing import Final
+
+_MANIFESTS: Final = "manifests"
+_INTENTS: Final = "intents"
+_CHUNKS: Final = "chunks"
+_VARIATIONS: Final = "variations"
+
+
+def digest(*parts: str) -> str:
+    """Hash a list of texts, each prefixed with its length.
+
+    Args:
+        *parts: Texts; lone surrogates are allowed, so that a hash never fails.
+
+    Returns:
+        64 hexadecimal digits (SHA-256).
+
+    Example:
+        >>> digest("a", "bc") == digest("ab", "c")
+        False
+    """
+    state = hashlib.sha256()
+    for part in parts:
+        data = part.encode("utf-8", "surrogatepass")
+        state.update(len(data).to_bytes(8, "big"))
+        state.update(data)
+    return state.hexdigest()
+
+
+def _uuid(*parts: str) -> str:
+    # Version 5 is "a name, hashed"; only the hash function differs from the RFC's SHA-1.
+    return str(uuid.UUID(hex=digest(*parts)[:32], version=5))
+
+
+def document_id(source_id: str | None, content: str, metadata: str) -> str:
+    """Derive the id of a document that came without one.
+
+    Args:
+        source_id: Its source, or None where the store knows no sources.
+        content: Its text.
+        metadata: Its metadata as canonical JSON.
+
+    Returns:
+        A UUID.
+    """
+    source = () if source_id is None else (source_id,)
+    return _uuid("document", *source, content, metadata)
+
+
+def chunk_key(namespace: str, document_id: str, content: str, ordinal: int) -> str:
+    """Name a chunk by its text, so that a changed chunk is another chunk.
+
+    Args:
+        namespace: Namespace of the store.
+        document_id: Its document. No two documents share a chunk.
+        content: Its text.
+        ordinal: How many equal texts stand before it in the document, since a repeated
+            paragraph is two chunks.
+
+    Returns:
+        A UUID.
+    """
+    return _uuid("chunk", namespace, document_id, content, str(ordinal))
+
+
+def variation_id(chunk_key: str, kind: str, position: int) -> str:
+    """Name a variation by its place, so that a retry overwrites what an LLM said before.
+
+    Args:
+        chunk_key: Its chunk.
+        kind: Its kind.
+        position: Its position among the variations of that kind, from 0.
+
+    Returns:
+        A UUID.
+    """
+    return _uuid("variation", chunk_key, kind, str(position))
+
+
+class StorageKeys:
+    """The docstore's keys of one namespace.
+
+    Args:
+        namespace: Namespace of the store; it is hashed, so it may be any text.
+    """
+
+    def __init__(self, namespace: str) -> None:
+        self._tag = digest("namespace", namespace)[:16]
+
+    @property
+    def manifests(self) -> str:
+        """Prefix of the keys of all manifests."""
+        return f"{_MANIFESTS}/{self._tag}/"
+
+    @property
+    def intents(self) -> str:
+        """Prefix of the keys of all intents."""
+        return f"{_INTENTS}/{self._tag}/"
+
+    def manifest(self, document_id: str) -> str:
+        """Return the key of a document's manifest."""
+        return self.manifests + digest(document_id)
+
+    def intent(self, document_id: str) -> str:
+        """Return the key of a document's intent."""
+        return self.intents + digest(document_id)
+
+    def chunk(self, chunk_key: str) -> str:
+        """Return the key of a chunk's record."""
+        return f"{_CHUNKS}/{self._tag}/{_safe(chunk_key)}"
+
+    def variations(self, chunk_key: str) -> str:
+        """Return the key of the record of a chunk's variations."""
+        return f"{_VARIATIONS}/{self._tag}/{_safe(chunk_key)}"
+
+
+def _safe(chunk_key: str) -> str:
+    """Return the key itself where it is one of ours; hash whatever else a caller gives."""
+    try:
+        return str(uuid.UUID(chunk_key))
+    except ValueError:
+        return digest(chunk_key)

@@ -1,0 +1,160 @@
+"""The lineage of one source document, and the pure decisions about it.
+
+A *manifest* names the chunks and variations of a document that are live. An *intent* is
+written ahead of every change and names what the change is going to write or delete; it goes
+when the change is done. Recovery is one rule: what an intent names and no manifest does is
+dead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from langchain_rag.lifecycle.identity import digest, variation_id
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkEntry:
+    """One chunk in a manifest.
+
+    Attributes:
+        key: Chunk key.
+        metadata_hash: Hash of the chunk's metadata; empty where it is not known, after a
+            crash in the middle of writing it in place.
+        kinds: Number of variations of each kind, in the order in which they were made.
+    """
+
+    key: str
+    metadata_hash: str
+    kinds: tuple[tuple[str, int], ...]
+
+    @property
+    def fan_out(self) -> int:
+        """How many variations the chunk has."""
+        return sum(count for _, count in self.kinds)
+
+    def variation_ids(self) -> list[str]:
+        """Return the ids of its variations, in the order in which they were made."""
+        return [
+            variation_id(self.key, kind, position)
+            for kind, count in self.kinds
+            for position in range(count)
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What is live of one source document.
+
+    Attributes:
+        document_id: Its id.
+        source_id: Its source, None where the store knows no sources.
+        content_hash: Hash of its text.
+        metadata_hash: Hash of its metadata.
+        parent_fingerprint: Identity of the `parent_transformer` that cut it, None where it
+            has none that can be relied on.
+        chunk_fingerprint: The same of the `chunk_transformer`.
+        whole: Whether it came out of `parent_transformer` as one chunk of the same text.
+        chunks: Its chunks in reading order.
+    """
+
+    document_id: str
+    source_id: str | None
+    content_hash: str
+    metadata_hash: str
+    parent_fingerprint: str | None
+    chunk_fingerprint: str | None
+    whole: bool
+    chunks: tuple[ChunkEntry, ...]
+
+    @property
+    def version(self) -> str:
+        """Hash of everything in the manifest."""
+        return digest(repr(self))
+
+    def entry(self, chunk_key: str) -> ChunkEntry | None:
+        """Return the entry of a chunk, None where the document has no such chunk."""
+        return next((entry for entry in self.chunks if entry.key == chunk_key), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """What a change of one document is going to write or delete.
+
+    Attributes:
+        document_id: The document.
+        writer: The call that makes the change.
+        version: `Manifest.version` after the change, None where the document goes.
+        entries: Every chunk that the change may write or delete, as it was and as it will
+            be; a chunk that changes in place stands there twice.
+        overwrites: Keys of the live chunks that the change writes in place.
+    """
+
+    document_id: str
+    writer: str
+    version: str | None
+    entries: tuple[ChunkEntry, ...]
+    overwrites: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Dead:
+    """What must go from the stores.
+
+    Attributes:
+        variations: Variation ids.
+        chunks: Chunk keys.
+    """
+
+    variations: list[str] = field(default_factory=list[str])
+    chunks: list[str] = field(default_factory=list[str])
+
+
+def dead(entries: Iterable[ChunkEntry], live: Manifest | None) -> Dead:
+    """Apply the rule of recovery: what is named here and is not live is dead.
+
+    Args:
+        entries: What a change may have written or may have to delete.
+        live: The manifest, None where the document is gone or never came.
+
+    Returns:
+        Ids and keys, each once.
+    """
+    live_chunks = {entry.key for entry in live.chunks} if live else set[str]()
+    live_variations = (
+        {id_ for entry in live.chunks for id_ in entry.variation_ids()} if live else set[str]()
+    )
+    named = list(entries)
+    # dict.fromkeys keeps the order and drops what a chunk's two entries share.
+    variations = dict.fromkeys(id_ for entry in named for id_ in entry.variation_ids())
+    chunks = dict.fromkeys(entry.key for entry in named)
+    return Dead(
+        variations=[id_ for id_ in variations if id_ not in live_variations],
+        chunks=[key for key in chunks if key not in live_chunks],
+    )
+
+
+def recovered(intent: Intent, live: Manifest | None) -> Manifest | None:
+    """Return the manifest that is true after a change that did not finish.
+
+    A change that was not committed may have written some live chunks in place. They still
+    serve, but nothing may rely on their metadata or variations: the next import of the
+    document writes them again.
+
+    Args:
+        intent: The change.
+        live: The manifest that was found.
+
+    Returns:
+        The manifest to write in its place, or None where it may stay as it is.
+    """
+    if live is None or live.version == intent.version:
+        return None
+    overwritten = set(intent.overwrites)
+    chunks = tuple(
+        replace(entry, metadata_hash="") if entry.key in overwritten else entry
+        for entry in live.chunks
+    )
+    doubtful = replace(live, metadata_hash="", chunks=chunks)
+    return doubtful if chunks != live.chunks else None

@@ -1,0 +1,280 @@
+"""What the docstore holds: manifests, intents, chunks and the texts of their variations.
+
+Each record is a LangChain `Document` whose metadata is plain JSON, so any
+`BaseStore[str, Document]` serves. Reading trusts nothing: a value that is not exactly what
+was written raises `CorruptStoreError` with its key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
+
+from langchain_core.documents import Document
+
+from langchain_rag.errors import CorruptStoreError
+from langchain_rag.lifecycle.codec import decode
+from langchain_rag.lifecycle.manifest import ChunkEntry, Intent, Manifest
+
+FORMAT: Final = 1
+"""Version of the records' format; a reader refuses one that it does not know."""
+
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkRecord:
+    """A chunk as the docstore holds it.
+
+    Attributes:
+        key: Chunk key.
+        document_id: Its document.
+        content: Its text.
+        metadata: Its metadata, encoded.
+        whole: Whether it is its document, uncut.
+        fan_out: How many variations it has.
+    """
+
+    key: str
+    document_id: str
+    content: str
+    metadata: dict[str, Any]
+    whole: bool
+    fan_out: int
+
+    def public(self) -> Document:
+        """Return the chunk as a search returns it, sharing nothing with the store."""
+        return Document(
+            id=self.document_id if self.whole else self.key,
+            page_content=self.content,
+            metadata=decode(self.metadata),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Variation:
+    """What is embedded and searched for a chunk.
+
+    Attributes:
+        kind: Its kind.
+        transformer: Class name of the transformer that made it, None where none did.
+        text: Its text.
+        extra: Encoded metadata that it has beside the chunk's.
+    """
+
+    kind: str
+    transformer: str | None
+    text: str
+    extra: dict[str, Any]
+
+
+def write_manifest(manifest: Manifest) -> Document:
+    """Make the record of a manifest."""
+    return _record(
+        document_id=manifest.document_id,
+        source_id=manifest.source_id,
+        content_hash=manifest.content_hash,
+        metadata_hash=manifest.metadata_hash,
+        parent_fingerprint=manifest.parent_fingerprint,
+        chunk_fingerprint=manifest.chunk_fingerprint,
+        whole=manifest.whole,
+        chunks=[_write_entry(entry) for entry in manifest.chunks],
+    )
+
+
+def read_manifest(key: str, value: object) -> Manifest:
+    """Read the record of a manifest.
+
+    Args:
+        key: Where it stands, for the error.
+        value: What the docstore returned.
+
+    Returns:
+        The manifest.
+
+    Raises:
+        CorruptStoreError: It is no manifest.
+    """
+
+    def read(data: dict[str, Any], _: str) -> Manifest:
+        return Manifest(
+            document_id=_str(data["document_id"]),
+            source_id=_optional(data["source_id"]),
+            content_hash=_str(data["content_hash"]),
+            metadata_hash=_str(data["metadata_hash"]),
+            parent_fingerprint=_optional(data["parent_fingerprint"]),
+            chunk_fingerprint=_optional(data["chunk_fingerprint"]),
+            whole=_bool(data["whole"]),
+            chunks=tuple(_read_entry(entry) for entry in _list(data["chunks"])),
+        )
+
+    return _read(key, value, "a manifest", read)
+
+
+def write_intent(intent: Intent) -> Document:
+    """Make the record of an intent."""
+    return _record(
+        document_id=intent.document_id,
+        writer=intent.writer,
+        version=intent.version,
+        entries=[_write_entry(entry) for entry in intent.entries],
+        overwrites=list(intent.overwrites),
+    )
+
+
+def read_intent(key: str, value: object) -> Intent:
+    """Read the record of an intent; see `read_manifest`."""
+
+    def read(data: dict[str, Any], _: str) -> Intent:
+        return Intent(
+            document_id=_str(data["document_id"]),
+            writer=_str(data["writer"]),
+            version=_optional(data["version"]),
+            entries=tuple(_read_entry(entry) for entry in _list(data["entries"])),
+            overwrites=tuple(_str(item) for item in _list(data["overwrites"])),
+        )
+
+    return _read(key, value, "an intent", read)
+
+
+def write_chunk(chunk: ChunkRecord) -> Document:
+    """Make the record of a chunk."""
+    record = _record(
+        key=chunk.key,
+        document_id=chunk.document_id,
+        whole=chunk.whole,
+        fan_out=chunk.fan_out,
+        metadata=chunk.metadata,
+    )
+    record.page_content = chunk.content
+    return record
+
+
+def read_chunk(key: str, value: object) -> ChunkRecord:
+    """Read the record of a chunk; see `read_manifest`."""
+
+    def read(data: dict[str, Any], content: str) -> ChunkRecord:
+        return ChunkRecord(
+            key=_str(data["key"]),
+            document_id=_str(data["document_id"]),
+            content=content,
+            metadata=_dict(data["metadata"]),
+            whole=_bool(data["whole"]),
+            fan_out=_int(data["fan_out"]),
+        )
+
+    return _read(key, value, "a chunk", read)
+
+
+def write_variations(variations: list[Variation], content: str) -> Document:
+    """Make the record of a chunk's variations, from which a repair needs no LLM.
+
+    Args:
+        variations: All of them, in order.
+        content: The chunk's text; a variation that equals it is not written out again.
+
+    Returns:
+        The record.
+    """
+    return _record(
+        variations=[
+            {
+                "kind": variation.kind,
+                "transformer": variation.transformer,
+                "text": None if variation.text == content else variation.text,
+                "extra": variation.extra,
+            }
+            for variation in variations
+        ]
+    )
+
+
+def read_variations(key: str, value: object, content: str) -> list[Variation]:
+    """Read the record of a chunk's variations; see `read_manifest`."""
+
+    def read(data: dict[str, Any], _: str) -> list[Variation]:
+        rows = [_dict(row) for row in _list(data["variations"])]
+        return [
+            Variation(
+                kind=_str(row["kind"]),
+                transformer=_optional(row["transformer"]),
+                text=content if row["text"] is None else _str(row["text"]),
+                extra=_dict(row["extra"]),
+            )
+            for row in rows
+        ]
+
+    return _read(key, value, "the variations of a chunk", read)
+
+
+def _record(**data: Any) -> Document:
+    return Document(page_content="", metadata={"format": FORMAT, **data})
+
+
+def _write_entry(entry: ChunkEntry) -> dict[str, Any]:
+    return {
+        "key": entry.key,
+        "metadata_hash": entry.metadata_hash,
+        "kinds": [[kind, count] for kind, count in entry.kinds],
+    }
+
+
+def _read_entry(value: object) -> ChunkEntry:
+    data = _dict(value)
+    return ChunkEntry(
+        key=_str(data["key"]),
+        metadata_hash=_str(data["metadata_hash"]),
+        kinds=tuple((_str(kind), _int(count)) for kind, count in _list(data["kinds"])),
+    )
+
+
+def _read(key: str, value: object, what: str, read: Callable[[dict[str, Any], str], R]) -> R:
+    problem = "it is no Document"
+    if isinstance(value, Document):
+        found = value.metadata.get("format")
+        try:
+            if found == FORMAT:
+                return read(value.metadata, value.page_content)
+            problem = f"its format is {found!r}, and this version reads {FORMAT}"
+        except (KeyError, TypeError, ValueError) as error:
+            problem = f"{type(error).__name__}: {error}"
+    message = (
+        f"The docstore's value at {key!r} should be {what}, but {problem}. If something else "
+        "writes to this docstore, give langchain-rag one of its own; if the value was "
+        "damaged, delete the key and import the document again."
+    )
+    raise CorruptStoreError(message)
+
+
+def _checked(value: object, kind: type[R]) -> R:
+    if type(value) is not kind:
+        message = f"expected {kind.__name__}, found {type(value).__name__}"
+        raise TypeError(message)
+    return value
+
+
+def _str(value: object) -> str:
+    return _checked(value, str)
+
+
+def _bool(value: object) -> bool:
+    return _checked(value, bool)
+
+
+def _int(value: object) -> int:
+    return _checked(value, int)
+
+
+def _list(value: object) -> list[Any]:
+    items: list[Any] = _checked(value, list)  # pyright: ignore[reportUnknownVariableType]
+    return items
+
+
+def _dict(value: object) -> dict[str, Any]:
+    items: dict[str, Any] = _checked(value, dict)  # pyright: ignore[reportUnknownVariableType]
+    return items
+
+
+def _optional(value: object) -> str | None:
+    return None if value is None else _str(value)

@@ -1,0 +1,147 @@
+"""Clearing what a change deletes, and what an interrupted one left behind.
+
+There is one rule (`langchain_rag.lifecycle.manifest.dead`): what an intent names and no
+manifest does must go. A change that went well ends with it, and so does the next call after
+one that did not.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+
+from langchain_rag._flow import Flow
+from langchain_rag.errors import ConcurrentWriteError
+from langchain_rag.lifecycle import claims, records
+from langchain_rag.lifecycle.identity import StorageKeys
+from langchain_rag.lifecycle.manifest import Intent, Manifest, dead, recovered
+from langchain_rag.lifecycle.stores import Stores
+
+logger = logging.getLogger(__name__)
+
+
+class Recovery:
+    """Makes the stores equal the manifests.
+
+    Args:
+        stores: Where everything is.
+        keys: Where in the docstore.
+
+    Attributes:
+        unswept: Whether intents may be left that nobody has looked for: at first, by earlier
+            processes; later, by calls that failed.
+    """
+
+    def __init__(self, stores: Stores, keys: StorageKeys) -> None:
+        self._stores = stores
+        self._keys = keys
+        self.unswept = True
+
+    def clear(self, intents: Sequence[Intent], live: Mapping[str, Manifest]) -> Flow[None]:
+        """Delete what intents name and manifests do not, then the intents.
+
+        Variations go before their chunks, so that no variation ever stands for nothing.
+
+        Args:
+            intents: Of changes that are over.
+            live: The manifests of their documents, by document id.
+        """
+        gone = [dead(intent.entries, live.get(intent.document_id)) for intent in intents]
+        yield from self._stores.delete_variations([id_ for d in gone for id_ in d.variations])
+        chunks = [key for d in gone for key in d.chunks]
+        yield from self._stores.mdelete(
+            [key for c in chunks for key in (self._keys.chunk(c), self._keys.variations(c))]
+        )
+        yield from self._stores.mdelete([self._keys.intent(i.document_id) for i in intents])
+
+    def take_back(self, intents: Sequence[Intent], error: Exception) -> Flow[None]:
+        """Sweep after a failure, so that nothing half-written stays if that can be helped.
+
+        Args:
+            intents: Of the change that failed.
+            error: The failure; it is told where the sweep fails too.
+        """
+        self.unswept = True
+        try:
+            yield from self._sweep(intents)
+        except Exception as second:  # noqa: BLE001 - the first error is the one to report
+            error.add_note(
+                f"Taking back what was half-written failed too ({type(second).__name__}: "
+                f"{second}); the next add or delete will do it."
+            )
+
+    def settled(self, document_ids: Sequence[str]) -> Flow[dict[str, Manifest]]:
+        """Read the manifests of claimed documents, after sweeping what is left of them.
+
+        Args:
+            document_ids: The documents.
+
+        Returns:
+            The manifests of those that are stored, by document id.
+        """
+        intents = [self._keys.intent(id_) for id_ in document_ids]
+        manifests = [self._keys.manifest(id_) for id_ in document_ids]
+        found = yield from self._stores.mget([*intents, *manifests])
+        left = _intents(intents, found)
+        if left:
+            self.unswept = True
+            yield from self._sweep(left)
+            return (yield from self.settled(document_ids))
+        values = zip(document_ids, manifests, found[len(intents) :], strict=True)
+        return {
+            id_: records.read_manifest(key, value)
+            for id_, key, value in values
+            if value is not None
+        }
+
+    def sweep_leftovers(self) -> Flow[None]:
+        """Sweep after crashed processes and failed calls, if any may be left."""
+        if not self.unswept:
+            return
+        self.unswept = False
+        try:
+            for key in (yield from self._stores.keys(self._keys.intents)):
+                yield from self._sweep_leftover(key)
+        except BaseException:
+            self.unswept = True
+            raise
+
+    def _sweep_leftover(self, key: str) -> Flow[None]:
+        for intent in (yield from self._read_intent(key)):
+            if claims.is_writing(intent.writer):
+                continue
+            logger.warning("Sweeping an unfinished write of document %r.", intent.document_id)
+            document = {self._keys.manifest(intent.document_id): intent.document_id}
+            try:
+                with claims.writing(self._stores.docstore, document):
+                    # Read again, now that nobody else can be writing the document.
+                    yield from self._sweep((yield from self._read_intent(key)))
+            except ConcurrentWriteError:
+                logger.debug("Document %r is swept by its writer.", intent.document_id)
+
+    def _read_intent(self, key: str) -> Flow[list[Intent]]:
+        return _intents([key], (yield from self._stores.mget([key])))
+
+    def _sweep(self, intents: Sequence[Intent]) -> Flow[None]:
+        keys = [self._keys.manifest(intent.document_id) for intent in intents]
+        found = yield from self._stores.mget(keys)
+        live: dict[str, Manifest] = {}
+        doubtful: list[Manifest] = []
+        for intent, key, value in zip(intents, keys, found, strict=True):
+            if value is not None:
+                live[intent.document_id] = manifest = records.read_manifest(key, value)
+                corrected = recovered(intent, manifest)
+                doubtful += [corrected] if corrected is not None else []
+        yield from self._stores.mset(
+            [(self._keys.manifest(m.document_id), records.write_manifest(m)) for m in doubtful]
+        )
+        yield from self.clear(intents, live)
+
+
+def _intents(keys: Sequence[str], values: Sequence[object]) -> list[Intent]:
+    # There may be more values than keys; the rest is not intents.
+    return [
+        records.read_intent(key, value)
+        for key, value in zip(keys, values, strict=False)
+        if value is not None
+    ]

@@ -1,0 +1,139 @@
+"""From documents to chunks with variations, through both transformers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from langchain_core.documents import BaseDocumentTransformer, Document
+from langchain_core.runnables import RunnableConfig
+
+from langchain_rag._flow import Flow
+from langchain_rag.document_transformers import fingerprint_of
+from langchain_rag.lifecycle import plan, records
+from langchain_rag.lifecycle.identity import StorageKeys
+from langchain_rag.lifecycle.lineage import transform
+from langchain_rag.lifecycle.manifest import Manifest
+from langchain_rag.lifecycle.sources import SourceDocument
+from langchain_rag.lifecycle.stores import Stores
+
+NO_TRANSFORMER: Final = "none"
+"""Fingerprint of a transformer that is not there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Transformers:
+    """The two stages that a document goes through.
+
+    Attributes:
+        parent: Cuts documents into chunks; None keeps them whole.
+        chunk: Makes the variations of a chunk; None searches the chunk itself.
+        namespace: Namespace of the store.
+    """
+
+    parent: BaseDocumentTransformer | None
+    chunk: BaseDocumentTransformer | None
+    namespace: str
+
+    @property
+    def fingerprints(self) -> tuple[str | None, str | None]:
+        """Identity of the two, None for one that has none that can be relied on."""
+        return _fingerprint(self.parent), _fingerprint(self.chunk)
+
+    def cut(
+        self,
+        batch: Sequence[SourceDocument],
+        manifests: Mapping[str, Manifest],
+        config: RunnableConfig,
+    ) -> Flow[list[list[plan.DraftChunk]]]:
+        """Cut documents into chunks.
+
+        Args:
+            batch: The documents.
+            manifests: Live manifests to build on, by document id.
+            config: For a transformer that accepts one.
+
+        Returns:
+            For each document its chunks, in reading order.
+        """
+        inputs = [source.copy() for source in batch]
+        outputs = [[document] for document in inputs]
+        if self.parent is not None:
+            # A blank document has no chunks; not every transformer would know what to do.
+            filled = [n for n, document in enumerate(inputs) if document.page_content.strip()]
+            cut = yield from transform(self.parent, [inputs[n] for n in filled], config)
+            outputs = [list[Document]() for _ in inputs]
+            for n, documents in zip(filled, cut, strict=True):
+                outputs[n] = documents
+        chunk_fingerprint = _fingerprint(self.chunk)
+        return [
+            plan.draft_chunks(
+                source,
+                documents,
+                self.namespace,
+                manifests.get(source.document_id),
+                chunk_fingerprint,
+            )
+            for source, documents in zip(batch, outputs, strict=True)
+        ]
+
+    def vary(
+        self,
+        chunks: Sequence[plan.DraftChunk],
+        stores: Stores,
+        keys: StorageKeys,
+        config: RunnableConfig,
+    ) -> Flow[None]:
+        """Make the variations of the chunks that are new, and only of them.
+
+        Args:
+            chunks: The chunks of a batch; they are changed.
+            stores: Where the variations of chunks with other metadata are read.
+            keys: Where in the docstore.
+            config: For a transformer that accepts one.
+        """
+        # Same text, other metadata: the rows change, what the model said does not.
+        moved = [chunk for chunk in chunks if chunk.before and not chunk.unchanged]
+        places = [keys.variations(chunk.record.key) for chunk in moved]
+        found = yield from stores.mget(places)
+        for chunk, key, value in zip(moved, places, found, strict=True):
+            if value is None:
+                chunk.before = None
+            else:
+                content = chunk.record.content
+                plan.keep_variations(chunk, records.read_variations(key, value, content))
+        new = [chunk for chunk in chunks if chunk.before is None]
+        inputs = [chunk.input for chunk in new]
+        outputs = [[document] for document in inputs]
+        if self.chunk is not None:
+            outputs = yield from transform(self.chunk, inputs, config)
+        made_by = None if self.chunk is None else type(self.chunk).__name__
+        for chunk, documents in zip(new, outputs, strict=True):
+            plan.set_variations(chunk, documents, made_by)
+
+
+def _fingerprint(transformer: BaseDocumentTransformer | None) -> str | None:
+    return NO_TRANSFORMER if transformer is None else fingerprint_of(transformer)
+
+
+def is_current(
+    source: SourceDocument,
+    manifest: Manifest | None,
+    fingerprints: tuple[str | None, str | None],
+) -> bool:
+    """Say whether a document, transformed as it would be now, is what is stored.
+
+    Args:
+        source: The document.
+        manifest: Its live manifest.
+        fingerprints: Of the two transformers, None for one that cannot be relied on.
+    """
+    return (
+        manifest is not None
+        and None not in fingerprints
+        and (manifest.parent_fingerprint, manifest.chunk_fingerprint) == fingerprints
+        and manifest.content_hash == source.content_hash
+        and manifest.metadata_hash == source.metadata_hash
+        and manifest.source_id == source.source_id
+    )

@@ -1,0 +1,194 @@
+"""The order of writes, which keeps every document whole whatever fails.
+
+```text
+0  read manifests · sweep what an earlier call left · run both transformers
+1  intents       name all that follows, before any of it
+2  chunks        new ones appear; nothing finds them yet
+3  variations    the new version can be found; so can the old one
+4  manifests     the commit
+5  variations    what only the old version had goes
+6  chunks        so do its chunks
+7  intents       go: the change is done
+```
+
+A deletion is the same with nothing new: its commit is that the manifest goes. A failure
+before step 1 has touched nothing. What an interruption later on leaves behind is named by an
+intent, and `langchain_rag.lifecycle.recovery` clears it.
+
+A chunk whose text stays while its metadata or its transformer changes keeps its key, and is
+written in place; between steps 2 and 4 its rows may be of either kind, and all of them stand
+for the same text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any
+
+from langchain_core.documents import Document
+from langchain_core.runnables import RunnableConfig
+
+from langchain_rag._flow import Flow
+from langchain_rag.lifecycle import claims, plan, records
+from langchain_rag.lifecycle.identity import StorageKeys
+from langchain_rag.lifecycle.manifest import Manifest
+from langchain_rag.lifecycle.recovery import Recovery
+from langchain_rag.lifecycle.sources import SourceDocument
+from langchain_rag.lifecycle.stores import Stores, batched
+from langchain_rag.lifecycle.transforming import Transformers, is_current
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How to import.
+
+    Attributes:
+        batch_size: Documents that go through each step together.
+        config: For transformers that accept one.
+        force: Do everything again, also for what did not change.
+        options: Further arguments of the wrapped store's `add_documents`.
+    """
+
+    batch_size: int
+    config: RunnableConfig
+    force: bool
+    options: dict[str, Any]
+
+
+class Lifecycle:
+    """Imports documents into the two stores, changes them, deletes them.
+
+    Args:
+        stores: Where everything is.
+        transformers: What a document goes through.
+
+    Attributes:
+        keys: Where in the docstore.
+        fan_out: The largest number of variations of a chunk seen so far, for searches.
+    """
+
+    def __init__(self, stores: Stores, transformers: Transformers) -> None:
+        self.stores = stores
+        self.transformers = transformers
+        self.keys = StorageKeys(transformers.namespace)
+        self.fan_out = 1
+        self._recovery = Recovery(stores, self.keys)
+
+    def upsert(self, sources: Sequence[SourceDocument], settings: Settings) -> Flow[None]:
+        """Import documents, new or changed, batch by batch.
+
+        Args:
+            sources: Checked documents; equal ones count once.
+            settings: How.
+
+        Raises:
+            TransformerError: A transformer failed. Documents of earlier batches are stored.
+            ConcurrentWriteError: Another call in this process is writing one of them.
+            StoreError: A store did not do what its contract says.
+        """
+        if not sources:
+            return
+        unique = {source.document_id: source for source in sources}
+        yield from self._recovery.sweep_leftovers()
+        for batch in batched(unique.values(), settings.batch_size):
+            ids = [source.document_id for source in batch]
+            with self._writing(ids) as writer:
+                manifests = yield from self._recovery.settled(ids)
+                changes = yield from self._plan(batch, manifests, settings)
+                yield from self._apply(changes, writer, settings.options)
+
+    def delete(self, document_ids: Iterable[str] | None, batch_size: int) -> Flow[None]:
+        """Delete documents; ids that are not there are no error.
+
+        Args:
+            document_ids: Which; None for all of the namespace.
+            batch_size: Documents that go through each step together.
+
+        Raises:
+            ConcurrentWriteError: Another call in this process is writing one of them.
+            StoreError: A store did not do what its contract says.
+        """
+        if document_ids is None:
+            document_ids = yield from self._all_document_ids()
+        yield from self._recovery.sweep_leftovers()
+        for batch in batched(dict.fromkeys(document_ids), batch_size):
+            with self._writing(batch) as writer:
+                manifests = yield from self._recovery.settled(batch)
+                changes = [plan.deletion(manifest) for manifest in manifests.values()]
+                yield from self._apply(changes, writer, {})
+
+    def _plan(
+        self,
+        batch: Sequence[SourceDocument],
+        manifests: dict[str, Manifest],
+        settings: Settings,
+    ) -> Flow[list[plan.Change]]:
+        """Run both transformers, and decide what has to be written."""
+        fingerprints = self.transformers.fingerprints
+        known = {} if settings.force else manifests
+        changed = [
+            source
+            for source in batch
+            if not is_current(source, known.get(source.document_id), fingerprints)
+        ]
+        drafts = yield from self.transformers.cut(changed, known, settings.config)
+        chunks = [chunk for draft in drafts for chunk in draft]
+        yield from self.transformers.vary(chunks, self.stores, self.keys, settings.config)
+        decided = (
+            plan.change_of(source, draft, manifests.get(source.document_id), fingerprints)
+            for source, draft in zip(changed, drafts, strict=True)
+        )
+        return [change for change in decided if change is not None]
+
+    def _apply(
+        self, changes: Sequence[plan.Change], writer: str, options: dict[str, Any]
+    ) -> Flow[None]:
+        """Put changes into the stores, in the order that keeps every document whole."""
+        intents = [change.intent(writer) for change in changes]
+        live = {change.document_id: change.new for change in changes if change.new}
+        gone = [change.document_id for change in changes if not change.new]
+        chunks = [chunk for change in changes for chunk in change.chunks]
+        rows = [row for change in changes for row in change.rows]
+        try:
+            yield from self.stores.mset(
+                [(self.keys.intent(i.document_id), records.write_intent(i)) for i in intents]
+            )
+            yield from self.stores.mset(self._records(chunks))
+            yield from self.stores.add_variations(rows, options)
+            yield from self.stores.mset(
+                [(self.keys.manifest(i), records.write_manifest(m)) for i, m in live.items()]
+            )
+            yield from self.stores.mdelete([self.keys.manifest(id_) for id_ in gone])
+            yield from self._recovery.clear(intents, live)
+        except Exception as error:
+            yield from self._recovery.take_back(intents, error)
+            raise
+        except BaseException:
+            self._recovery.unswept = True
+            raise
+        self.fan_out = max([self.fan_out, *(chunk.record.fan_out for chunk in chunks)])
+
+    def _records(self, chunks: Sequence[plan.DraftChunk]) -> list[tuple[str, Document]]:
+        written: list[tuple[str, Document]] = []
+        for chunk in chunks:
+            key = chunk.record.key
+            written.append((self.keys.chunk(key), records.write_chunk(chunk.record)))
+            if chunk.variations is not None:
+                record = records.write_variations(chunk.variations, chunk.record.content)
+                written.append((self.keys.variations(key), record))
+        return written
+
+    def _all_document_ids(self) -> Flow[list[str]]:
+        keys = yield from self.stores.keys(self.keys.manifests)
+        found = yield from self.stores.mget(keys)
+        return [
+            records.read_manifest(key, value).document_id
+            for key, value in zip(keys, found, strict=True)
+            if value is not None
+        ]
+
+    def _writing(self, document_ids: Sequence[str]) -> AbstractContextManager[str]:
+        documents = {self.keys.manifest(id_): id_ for id_ in document_ids}
+        return claims.writing(self.stores.docstore, documents)

@@ -1,0 +1,43 @@
+"""Where chunks, manifests and index records are kept.
+
+One SQL engine serves both the docstore and the record manager, so that a folder with one
+SQLite file, or one database, holds all that langchain-rag writes beside the vector store.
+
+- `create_engine`: a sync or an async engine from a URL, set up for several threads.
+- `SQLDocStore`: a `BaseStore[str, Document]` in that database.
+- `SQLRecordManager`: LangChain's record manager for `index()` in that database.
+- `InMemoryRecordManager`: the same for what need not outlive the process.
+
+Names are loaded when they are first used: only the SQL ones import SQLAlchemy.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from langchain_rag.storage.docstore import SQLDocStore
+    from langchain_rag.storage.engine import create_engine
+    from langchain_rag.storage.memory_record_manager import InMemoryRecordManager
+    from langchain_rag.storage.record_manager import SQLRecordManager
+
+__all__ = ["InMemoryRecordManager", "SQLDocStore", "SQLRecordManager", "create_engine"]
+
+_MODULES = {
+    "InMemoryRecordManager": "memory_record_manager",
+    "SQLDocStore": "docstore",
+    "SQLRecordManager": "record_manager",
+    "create_engine": "engine",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        msg = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(msg)
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,132 @@
+"""Engines: sync or async by the driver in the URL, fit for threads that share SQLite."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import sqlalchemy
+from sqlalchemy import event, make_url
+from sqlalchemy.exc import ArgumentError, NoSuchModuleError
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+from sqlalchemy.pool import AsyncAdaptedQueuePool, QueuePool, SingletonThreadPool
+
+from langchain_rag.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from sqlalchemy import URL, Engine
+
+AnyEngine: TypeAlias = "Engine | AsyncEngine"
+
+BUSY_TIMEOUT_MS = 30_000
+"""How long a connection waits while another one writes."""
+
+
+def create_engine(db_url: str | URL, **kwargs: Any) -> AnyEngine:
+    """Create an engine for `SQLDocStore` and `SQLRecordManager`.
+
+    The driver in the URL decides: `sqlite:///rag.db` gives an `Engine`,
+    `sqlite+aiosqlite:///rag.db` an `AsyncEngine`. On SQLite every connection is put in WAL
+    mode, so that readers and the one writer do not block each other, and waits up to 30
+    seconds for its turn to write. `sqlite://` is one database in memory that all threads
+    share, one transaction at a time.
+
+    Statement parameters, which hold the text of documents, are kept out of SQLAlchemy's
+    logs and exceptions.
+
+    Args:
+        db_url: A database URL, as text or as SQLAlchemy's `URL`.
+        **kwargs: Passed on to SQLAlchemy's `create_engine` or `create_async_engine`.
+
+    Returns:
+        An `AsyncEngine` if the driver is an asynchronous one, else an `Engine`. The caller
+        owns it, and calls `dispose()` at the end.
+
+    Raises:
+        ConfigurationError: If the URL cannot be read, or its driver is not installed.
+
+    Example:
+        >>> engine = create_engine("sqlite://")
+        >>> engine.dialect.name
+        'sqlite'
+        >>> engine.dispose()
+    """
+    try:
+        url = make_url(db_url)
+        is_async = url.get_dialect().is_async
+    except (ArgumentError, NoSuchModuleError, ValueError) as error:
+        # The URL may hold a password, so neither it nor the cause is repeated.
+        msg = (
+            f"db_url is not a database URL that SQLAlchemy knows ({type(error).__name__}). "
+            "Write it as driver://user:password@host/database, for example "
+            "'sqlite:///rag.db'."
+        )
+        raise ConfigurationError(msg) from None
+    options: dict[str, Any] = {"hide_parameters": True}
+    if _in_memory(url):
+        # A pool of one connection: every thread sees the same database, and each has it
+        # for itself during a transaction. (A StaticPool would hand the connection to two
+        # threads at once, and one's rollback would undo the other's writes.)
+        options["poolclass"] = AsyncAdaptedQueuePool if is_async else QueuePool
+        options["pool_size"] = 1
+        options["max_overflow"] = 0
+        options["connect_args"] = {"check_same_thread": False}
+    options |= kwargs
+    try:
+        if is_async:
+            async_engine = create_async_engine(url, **options)
+            _set_up(async_engine.sync_engine)
+            return async_engine
+        engine = sqlalchemy.create_engine(url, **options)
+    except ModuleNotFoundError as error:
+        remedy = (
+            "pip install 'langchain-rag[async-sqlite]'"
+            if error.name == "aiosqlite"
+            else f"pip install {error.name}"
+        )
+        msg = f"The driver of {url.drivername!r} is not installed: {remedy}"
+        raise ConfigurationError(msg) from error
+    _set_up(engine)
+    return engine
+
+
+def check_engine(engine: AnyEngine) -> None:
+    """Refuse an engine under which each thread would see a database of its own.
+
+    Args:
+        engine: The engine that a store was given.
+
+    Raises:
+        ConfigurationError: If it is SQLAlchemy's default for SQLite in memory.
+    """
+    if isinstance(engine.pool, SingletonThreadPool):
+        msg = (
+            "This engine gives each thread its own SQLite database in memory, so that what "
+            "one thread writes another does not find. Create it with "
+            "langchain_rag.storage.create_engine('sqlite://')."
+        )
+        raise ConfigurationError(msg)
+
+
+def _in_memory(url: URL) -> bool:
+    if url.get_backend_name() != "sqlite":
+        return False
+    return url.database in (None, "", ":memory:") or url.query.get("mode") == "memory"
+
+
+def _set_up(engine: Engine) -> None:
+    if engine.dialect.name == "sqlite":
+        event.listen(engine, "connect", _set_up_sqlite)
+
+
+def _set_up_sqlite(connection: Any, _record: Any) -> None:
+    cursor = connection.cursor()
+    try:
+        cursor.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
+        # WAL is kept in the file once one connection has set it. Where it cannot be set
+        # (another connection is at it, a read-only file) SQLite works as well, but slower.
+        with contextlib.suppress(sqlite3.OperationalError):
+            cursor.execute("PRAGMA journal_mode = WAL")
+    finally:
+        cursor.close()

@@ -1,0 +1,120 @@
+"""The parts of a `RAGVectorStore`, checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from langchain_core.documents import BaseDocumentTransformer, Document
+from langchain_core.embeddings import Embeddings
+from langchain_core.stores import BaseStore
+from langchain_core.vectorstores import VectorStore, VectorStoreRetriever
+from typing_extensions import override
+
+from langchain_rag.errors import ConfigurationError
+from langchain_rag.lifecycle.sources import SourceIdKey
+from langchain_rag.lifecycle.stores import Stores
+from langchain_rag.lifecycle.transforming import Transformers
+from langchain_rag.lifecycle.write import Lifecycle
+from langchain_rag.search.queries import Queries
+
+_SEARCH_TYPES: Final = VectorStoreRetriever.allowed_search_types
+
+
+class BaseRAGVectorStore(VectorStore):
+    """Holds the parts; what is done with them is in the subclasses."""
+
+    def __init__(
+        self,
+        *,
+        vectorstore: VectorStore,
+        docstore: BaseStore[str, Document],
+        source_id_key: SourceIdKey = "source",
+        parent_transformer: BaseDocumentTransformer | None = None,
+        chunk_transformer: BaseDocumentTransformer | None = None,
+        namespace: str = "",
+        search_type: str = "similarity",
+        search_kwargs: dict[str, Any] | None = None,
+        max_concurrency: int | None = 8,
+    ) -> None:
+        check_arguments(
+            search_type,
+            max_concurrency,
+            source_id_key,
+            (parent_transformer, chunk_transformer),
+        )
+        self._source_id_key: SourceIdKey = source_id_key
+        self._lifecycle = Lifecycle(
+            Stores(vectorstore, docstore),
+            Transformers(parent_transformer, chunk_transformer, namespace),
+        )
+        self._search_type = search_type
+        self._search_kwargs = dict(search_kwargs or {})
+        self._max_concurrency = max_concurrency
+        self._queries = Queries(self._lifecycle, self._search_kwargs)
+
+    @property
+    def vectorstore(self) -> VectorStore:
+        """The wrapped store, which holds the variations."""
+        return self._lifecycle.stores.vectorstore
+
+    @property
+    def docstore(self) -> BaseStore[str, Document]:
+        """The store of the chunks."""
+        return self._lifecycle.stores.docstore
+
+    @property
+    def source_id_key(self) -> SourceIdKey:
+        """Where a document's source is."""
+        return self._source_id_key
+
+    @property
+    def fingerprints(self) -> tuple[str | None, str | None]:
+        """Identity of the `parent_transformer` and of the `chunk_transformer`.
+
+        None for one whose identity cannot be relied on; what it made is made again whenever
+        its document is added.
+        """
+        return self._lifecycle.transformers.fingerprints
+
+    @property
+    @override
+    def embeddings(self) -> Embeddings | None:
+        return self.vectorstore.embeddings
+
+
+def check_arguments(
+    search_type: object,
+    max_concurrency: int | None,
+    source_id_key: object,
+    transformers: Iterable[object],
+) -> None:
+    """Refuse what a constructor cannot work with.
+
+    Args:
+        search_type: As in the constructor of `RAGVectorStore`.
+        max_concurrency: The same.
+        source_id_key: The same.
+        transformers: The same, both.
+
+    Raises:
+        ConfigurationError: One of them cannot work.
+    """
+    if search_type not in _SEARCH_TYPES:
+        message = f"search_type is {search_type!r}; it must be one of {_SEARCH_TYPES}."
+        raise ConfigurationError(message)
+    if max_concurrency is not None and max_concurrency < 1:
+        message = f"max_concurrency is {max_concurrency}; it must be 1 or more, or None."
+        raise ConfigurationError(message)
+    if not (isinstance(source_id_key, str | None) or callable(source_id_key)):
+        message = (
+            f"source_id_key is {source_id_key!r}; give a metadata key, a function or None."
+        )
+        raise ConfigurationError(message)
+    for transformer in transformers:
+        if not isinstance(transformer, BaseDocumentTransformer | None):
+            message = (
+                f"A transformer is a {type(transformer).__name__}; it must be a "
+                "langchain_core BaseDocumentTransformer, or None."
+            )
+            raise ConfigurationError(message)

@@ -1,0 +1,89 @@
+"""The parts that the factories of `RAGVectorStore` put together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from langchain_core.documents import Document
+from langchain_core.indexing import RecordManager
+from langchain_core.stores import BaseStore
+
+from langchain_rag.errors import ConfigurationError
+from langchain_rag.lifecycle import codec, identity
+
+if TYPE_CHECKING:
+    from sqlalchemy import URL, Engine
+    from sqlalchemy.ext.asyncio import AsyncEngine
+
+    from langchain_rag.vectorstores.rag import RAGVectorStore
+
+
+def index_kwargs(rag: RAGVectorStore, record_manager: RecordManager) -> dict[str, Any]:
+    """Return the arguments of LangChain's `index()` that go with a store."""
+    return {
+        "record_manager": record_manager,
+        "vector_store": rag,
+        "source_id_key": rag.source_id_key,
+        "key_encoder": key_encoder(rag.fingerprints),
+    }
+
+
+def index_kwargs_in_memory(rag: RAGVectorStore, namespace: str) -> dict[str, Any]:
+    """Return the same with a record manager in memory."""
+    from langchain_rag.storage.memory_record_manager import (  # noqa: PLC0415 - cheap imports
+        InMemoryRecordManager,
+    )
+
+    record_manager = InMemoryRecordManager(namespace=namespace)
+    record_manager.create_schema()
+    return index_kwargs(rag, record_manager)
+
+
+def sql_parts(
+    db_url: str | URL | None, engine: Engine | AsyncEngine | None, namespace: str
+) -> tuple[BaseStore[str, Document], RecordManager]:
+    """Make a docstore and a record manager on one engine.
+
+    Raises:
+        ConfigurationError: Not exactly one of `db_url` and `engine` was given.
+    """
+    from langchain_rag.storage import (  # noqa: PLC0415 - cheap imports
+        SQLDocStore,
+        SQLRecordManager,
+        create_engine,
+    )
+
+    if engine is None and db_url is not None:
+        shared = create_engine(db_url)
+    elif engine is not None and db_url is None:
+        shared = engine
+    else:
+        message = "Give either db_url or engine, and not both."
+        raise ConfigurationError(message)
+    return (
+        SQLDocStore(shared, namespace=namespace),
+        SQLRecordManager(namespace, engine=shared),
+    )
+
+
+def key_encoder(fingerprints: tuple[str | None, str | None]) -> Callable[[Document], str]:
+    """Make the function by which `index()` names a document.
+
+    `index()` skips what it has seen under the same name. So the name says not only what the
+    document says, but also which transformers it goes through: a changed prompt is a change.
+
+    Args:
+        fingerprints: Of the transformers, None where one has none that can be relied on.
+
+    Returns:
+        A function from a document to 64 hexadecimal digits.
+    """
+    parent, chunk = (fingerprint or "" for fingerprint in fingerprints)
+
+    def encode(document: Document) -> str:
+        owner = f"the document that begins with {document.page_content[:80]!r}"
+        metadata = codec.encode(document.metadata, owner)
+        return identity.digest(parent, chunk, document.page_content, codec.canonical(metadata))
+
+    return encode

@@ -1,0 +1,51 @@
+"""Shared by all tests: both drivers, no network, and hypothesis's profiles."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import HealthCheck, settings
+from pytest_socket import disable_socket, enable_socket
+
+from langchain_rag.testing import DRIVERS, Driver
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# CI repeats itself, so that a red run is about the change that it ran on; the random runs
+# are the developers'.
+settings.register_profile(
+    "ci",
+    max_examples=200,
+    stateful_step_count=50,
+    deadline=None,
+    derandomize=True,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.register_profile("dev", max_examples=20, stateful_step_count=20, deadline=None)
+settings.load_profile(
+    os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "dev")
+)
+
+
+@pytest.fixture(params=DRIVERS, ids=lambda driver: driver.name)
+def driver(request: pytest.FixtureRequest) -> Driver:
+    """Runs a test twice: `await driver(rag, "add_documents", docs, ids=...)`."""
+    driver: Driver = request.param
+    return driver
+
+
+@pytest.fixture(autouse=True)
+def _no_network(request: pytest.FixtureRequest) -> Iterator[None]:
+    """No sockets, except in a test marked `integration`."""
+    if request.node.get_closest_marker("integration"):
+        enable_socket()
+        yield
+        return
+    # An event loop wakes itself through a pair of Unix sockets.
+    disable_socket(allow_unix_socket=True)
+    yield
+    enable_socket()

@@ -1,0 +1,191 @@
+"""A fault before, inside and after every mutating call, one and two deep.
+
+Each test walks through all points by itself: a change makes about a dozen calls, and what it
+makes depends on what is tested here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from langchain_rag.testing import MOMENTS, InjectedCrash, InjectedFault, Moment, audit
+
+if TYPE_CHECKING:
+    from langchain_rag.testing import Driver
+
+    Lab = Any
+    Scenario = Any
+
+FLAVOURS = ["fault", "crash", "interrupt"]
+
+
+def flavour_of(name: str, driver: Driver) -> type[BaseException]:
+    if name == "interrupt":
+        # Ctrl-C, and what it becomes in a task; the process may go on after either.
+        return KeyboardInterrupt if driver.name == "sync" else asyncio.CancelledError
+    return {"fault": InjectedFault, "crash": InjectedCrash}[name]
+
+
+async def points(
+    lab: Lab, step: Any, flavour: type[BaseException], moments: tuple[Moment, ...] = MOMENTS
+) -> AsyncIterator[str]:
+    """Interrupt a step at every point; yields where, with the lab as that left it."""
+    for call in count(1):
+        for moment in moments:
+            lab.back()
+            await lab.start()
+            await lab.warm_up()
+            lab.plan.arm(call, moment, flavour)
+            if not await lab.interrupted(step, flavour):
+                assert call > 4, "too few calls for a change"
+                return
+            if flavour is InjectedCrash:
+                await lab.start()
+            yield f"{moment} call {call}: {lab.plan.names()}"
+
+
+@pytest.mark.parametrize("shape", ["plain", "splitters", "nameless"])
+@pytest.mark.parametrize("name", FLAVOURS)
+async def test_one_deep(lab: Lab, scenario: Scenario, driver: Driver, name: str) -> None:
+    async for where in points(lab, scenario.change, flavour_of(name, driver)):
+        with note(where):
+            lab.check_at_once()
+            await lab.check_search()
+            await scenario.change(lab)
+            lab.check_settled()
+
+
+@pytest.mark.parametrize(
+    "scenario",
+    ["update", "change metadata", "delete", "index scoped_full", "index full"],
+    indirect=True,
+)
+@pytest.mark.parametrize("second", ["fault", "crash"])
+async def test_two_deep(lab: Lab, scenario: Scenario, driver: Driver, second: str) -> None:
+    """The second one strikes the sweep after a crash, or the repetition."""
+    two = flavour_of(second, driver)
+    start = lab.saved
+    async for where in points(lab, scenario.change, InjectedCrash):
+        lab.saved = lab.world.save()
+        for call in count(1):
+            for moment in MOMENTS:
+                lab.back()
+                await lab.start()
+                lab.plan.arm(call, moment, two)
+                struck = await lab.interrupted(scenario.change, two)
+                if not struck:
+                    break
+                with note(f"{where}, then {moment} call {call}: {lab.plan.names()}"):
+                    lab.check_at_once()
+                    if two is InjectedCrash:
+                        await lab.start()
+                    await scenario.change(lab)
+                    lab.check_settled()
+            if not struck:
+                break
+        lab.saved = start
+
+
+@pytest.mark.parametrize("name", ["fault", "crash"])
+async def test_the_clean_up_after_a_fault_fails_too(
+    lab: Lab, scenario: Scenario, driver: Driver, name: str
+) -> None:
+    """An ordinary failure is taken back at once; that may fail, and the first one counts."""
+    flavour = flavour_of(name, driver)
+    for first in count(1):
+        for second in (1, 2, 3):
+            for moment in MOMENTS[1:]:
+                lab.back()
+                await lab.start()
+                await lab.warm_up()
+                lab.plan.arm(first, "inside", InjectedFault)
+                lab.plan.arm(second, moment, flavour)
+                try:
+                    await scenario.change(lab)
+                except InjectedFault as error:
+                    assert f"inside call {first}:" in str(error)
+                except flavour:
+                    assert not lab.plan.armed
+                else:
+                    assert lab.plan.armed
+                    assert first > 4
+                    return
+                with note(f"call {first}, then {moment} call {second}: {lab.plan.names()}"):
+                    lab.plan.restart()
+                    lab.check_at_once()
+                    await lab.check_search()
+                    if flavour is InjectedCrash:
+                        await lab.start()
+                    await scenario.change(lab)
+                    lab.check_settled()
+
+
+@pytest.mark.parametrize("shape", ["splitters", "nameless"])
+@pytest.mark.parametrize("name", FLAVOURS)
+async def test_the_user_imports_another_version_instead(
+    lab: Lab, scenario: Scenario, driver: Driver, name: str
+) -> None:
+    wanted = lab.saved
+    await lab.start()
+    await scenario.other(lab)
+    after, keys = lab.state()
+    unwanted = {row for rows in lab.new.values() for row in rows}
+    desired = {row for rows in lab.found().values() for row in rows}
+    lab.saved = wanted
+    async for where in points(lab, scenario.change, flavour_of(name, driver)):
+        with note(where):
+            await scenario.other(lab)
+            assert audit(lab.rag) == []
+            found = {row for rows in lab.found().values() for row in rows}
+            if not keys:  # ids of the user's own: the later version takes the place
+                assert lab.state() == (after, keys)
+                continue
+            assert desired <= found
+            # A document that was stored whole before index() could note that it was: its
+            # record manager does not know of it, and nothing of it is an orphan.
+            left = {row[0] for row in found - desired}
+            assert found - desired == {row for row in unwanted if row[0] in left}
+
+
+@pytest.mark.parametrize("name", FLAVOURS)
+async def test_the_next_call_is_about_something_else(
+    lab: Lab, scenario: Scenario, driver: Driver, name: str
+) -> None:
+    """A new process sweeps what the crashed one left, whatever it is asked to do."""
+    async for where in points(lab, scenario.change, flavour_of(name, driver)):
+        with note(where):
+            await lab.start()
+            await lab.driver(lab.rag, "delete", ["unknown"])
+            assert audit(lab.rag) == []
+            found = lab.found()
+            whole = {row[0]: set[Any]() for row in reachable_rows(found)}
+            for row in reachable_rows(found):
+                whole[row[0]].add(row)
+            for document_id, rows in whole.items():
+                old = {r for r in reachable_rows(lab.old) if r[0] == document_id}
+                new = {r for r in reachable_rows(lab.new) if r[0] == document_id}
+                assert rows in (old, new)
+            lab.check_at_once()
+
+
+def reachable_rows(by_letter: dict[str, set[Any]]) -> set[Any]:
+    return {row for rows in by_letter.values() for row in rows}
+
+
+class note:  # noqa: N801 - reads like pytest's own context managers
+    """Say at which point an assertion failed."""
+
+    def __init__(self, where: str) -> None:
+        self.where = where
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        if error is not None:
+            error.add_note(f"after a fault {self.where}")

@@ -1,0 +1,317 @@
+"""Any sequence of imports, changes, deletions, searches and crashes agrees with a dict.
+
+The model maps a document id to the versions that may be stored under it. It is one version,
+except after an interruption: then it is the old one or the new one until a later call tells,
+and until a call that changes something succeeds, the other may not be gone yet.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter, defaultdict
+from collections.abc import Awaitable
+from functools import cache
+from typing import Any, ClassVar, NamedTuple, TypeAlias
+
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from langchain_core.documents import Document
+from langchain_text_splitters import CharacterTextSplitter, RecursiveCharacterTextSplitter
+
+from langchain_rag._reserved import CHUNK, DOCUMENT
+from langchain_rag.document_transformers import CopyDocumentTransformer
+from langchain_rag.testing import (
+    DRIVERS,
+    MOMENTS,
+    Driver,
+    InjectedCrash,
+    InjectedFault,
+    Moment,
+    World,
+    audit,
+    contents,
+)
+
+
+class Version(NamedTuple):
+    """What a user imports."""
+
+    text: str
+    source: str
+    rev: int
+
+    def document(self) -> Document:
+        return Document(self.text, metadata={"source": self.source, "rev": self.rev})
+
+
+class Row(NamedTuple):
+    """A row of the vector store, and what it says of its chunk."""
+
+    chunk: str
+    variation: str
+    revs: tuple[int, int] | None
+
+
+Rows: TypeAlias = Counter[Row]
+Candidates: TypeAlias = list[Version | None]
+
+LINES = ["alpha beta", "gamma", "alpha delta", "beta alpha gamma", " "]
+SEARCHES = [
+    "similarity_search",
+    "similarity_search_with_score",
+    "max_marginal_relevance_search",
+]
+
+texts = st.lists(st.sampled_from(LINES), max_size=4).map("\n".join)
+versions = st.builds(Version, texts, st.sampled_from("st"), st.integers(1, 2))
+ids = st.sampled_from(["one", "two", "three"])
+
+splitter = RecursiveCharacterTextSplitter(
+    separators=["\n"], chunk_size=11, chunk_overlap=0, keep_separator=False
+)
+words = CharacterTextSplitter(separator=" ", chunk_size=5, chunk_overlap=0)
+
+
+@cache
+def rows_of(version: Version | None, *, transformed: bool) -> Rows:
+    if version is None:
+        return Counter()
+    chunks = splitter.split_text(version.text) if transformed else [version.text]
+    revs = (version.rev, version.rev)
+    rows: Rows = Counter()
+    for chunk in chunks:
+        if not chunk.strip():
+            continue
+        pieces = words.split_text(chunk) if transformed else []
+        rows[Row(chunk, chunk, revs)] += 1
+        rows.update(Row(chunk, piece, revs) for piece in dict.fromkeys(pieces))
+    return rows
+
+
+def without_revs(rows: Rows) -> Rows:
+    bare: Rows = Counter()
+    for row, number in rows.items():
+        bare[row._replace(revs=None)] += number
+    return bare
+
+
+class Library(RuleBasedStateMachine):
+    """Documents with ids of the user's own, and documents of `index()`."""
+
+    driver: ClassVar[Driver]
+    transformed: ClassVar[bool]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.loop = asyncio.new_event_loop()
+        self.world = World()
+        self.plan = self.world.plan
+        self.model: dict[str, Candidates] = {}
+        # Metadata is written in place, so a chunk that an interrupted change would have
+        # kept may have that change's already; until its document is imported again.
+        self.mixed: dict[str, set[tuple[str, int]]] = defaultdict(set)
+        self.settled = True
+        self.start()
+
+    def teardown(self) -> None:
+        self.loop.close()
+
+    def start(self) -> None:
+        options: dict[str, Any] = {}
+        if self.transformed:
+            options["parent_transformer"] = splitter
+            options["chunk_transformer"] = CopyDocumentTransformer() + words
+        self.rag = self.world.start(**options)
+
+    # --- what the stores should hold, and what they hold
+
+    def rows_of(self, version: Version | None) -> Rows:
+        return rows_of(version, transformed=self.transformed)
+
+    def stored(self) -> dict[str, Rows]:
+        found = contents(self.rag)
+        chunks = found.room("chunks")
+        stored: dict[str, Rows] = defaultdict(Counter)
+        for row in found.rows.values():
+            chunk = chunks[row.metadata[CHUNK]]
+            revs = (row.metadata["rev"], chunk.metadata["metadata"]["rev"])
+            id_ = row.metadata[DOCUMENT]
+            stored[id_][Row(chunk.page_content, row.page_content, revs)] += 1
+        return stored
+
+    # --- doing something, which may be interrupted
+
+    def perform(
+        self, call: Awaitable[Any], success: dict[str, Candidates], doubt: set[str]
+    ) -> Any:
+        """Run a call, and learn from how it ends.
+
+        Args:
+            call: What to await.
+            success: What each document that it touches is afterwards.
+            doubt: Documents that may be gone or as they were after an interruption only.
+        """
+        before = {id_: self.model.get(id_, [None]) for id_ in {*success, *doubt}}
+        try:
+            result = self.loop.run_until_complete(call)
+        except (InjectedFault, InjectedCrash) as error:
+            self.settled = False
+            for id_, old in before.items():
+                new: Candidates = [*success.get(id_, []), *([None] if id_ in doubt else [])]
+                self.model[id_] = list(dict.fromkeys([*old, *new]))
+                self.mixed[id_] |= {
+                    (row.chunk, version.rev)
+                    for version in self.model[id_]
+                    if version is not None
+                    for row in self.rows_of(version)
+                }
+            if isinstance(error, InjectedCrash):
+                self.start()
+            return None
+        self.model.update(success)
+        for id_ in success:
+            self.mixed.pop(id_, None)
+        return result
+
+    @rule(
+        documents=st.dictionaries(ids, versions, min_size=1),
+        batch_size=st.sampled_from([None, 1]),
+    )
+    def add(self, documents: dict[str, Version], batch_size: int | None) -> None:
+        docs = [version.document() for version in documents.values()]
+        result = self.perform(
+            self.driver(
+                self.rag, "add_documents", docs, ids=list(documents), batch_size=batch_size
+            ),
+            {id_: [version] for id_, version in documents.items()},
+            set(),
+        )
+        if result is not None:
+            assert result == list(documents)
+            self.settled = True
+
+    @rule(gone=st.lists(ids, min_size=1, unique=True))
+    def delete(self, gone: list[str]) -> None:
+        call = self.driver(self.rag, "delete", gone)
+        if self.perform(call, {id_: [None] for id_ in gone}, set()) is not None:
+            self.settled = True
+
+    @rule(
+        pages=st.lists(versions, max_size=4),
+        cleanup=st.sampled_from(["scoped_full", "incremental", "full", None]),
+        batch_size=st.sampled_from([1, 2, 10]),
+    )
+    def index(self, pages: list[Version], cleanup: str | None, batch_size: int) -> None:
+        kwargs = self.world.index_kwargs(self.rag)
+        encode = kwargs["key_encoder"]
+        wanted = {encode(page.document()): page for page in pages}
+        records = dict(self.world.record_manager.records)
+        sources = {page.source for page in pages}
+        gone = {
+            key
+            for key, record in records.items()
+            if key not in wanted
+            and (cleanup == "full" or (cleanup is not None and record["group_id"] in sources))
+        }
+        # LangChain's "incremental" deletes what comes again in a later batch.
+        doubt = gone | (wanted.keys() if cleanup == "incremental" else set[str]())
+        result = self.perform(
+            self.driver.index(
+                [page.document() for page in pages],
+                cleanup=cleanup,
+                batch_size=batch_size,
+                **kwargs,
+            ),
+            {
+                **{key: [page] for key, page in wanted.items()},
+                **{key: [None] for key in gone},
+            },
+            doubt,
+        )
+        if result is not None and (result["num_added"] or result["num_deleted"]):
+            self.settled = True
+
+    @rule(
+        call=st.integers(1, 9),
+        moment=st.sampled_from(MOMENTS),
+        flavour=st.sampled_from([InjectedFault, InjectedCrash]),
+    )
+    def arm(self, call: int, moment: Moment, flavour: type[BaseException]) -> None:
+        self.plan.arm(call, moment, flavour)
+
+    @precondition(lambda self: self.plan.armed)
+    @rule()
+    def disarm(self) -> None:
+        self.plan.disarm()
+
+    @rule()
+    def restart(self) -> None:
+        self.start()
+
+    @rule(
+        method=st.sampled_from(SEARCHES),
+        query=st.sampled_from(["alpha", "gamma beta", "nothing of the kind"]),
+        k=st.integers(0, 12),
+    )
+    def search(self, method: str, query: str, k: int) -> None:
+        found = contents(self.rag)
+        chunks = found.room("chunks")
+        keys = {row.metadata[CHUNK] for row in found.rows.values()}
+        there = Counter(chunks[key].page_content for key in keys)
+        results = self.loop.run_until_complete(self.driver(self.rag, method, query, k=k))
+        if method == "similarity_search_with_score":
+            scores = [score for _, score in results]
+            assert scores == sorted(scores, reverse=True)
+            results = [document for document, _ in results]
+        got = Counter(document.page_content for document in results)
+        assert len(results) == min(k, len(keys))
+        assert got <= there
+        for document in results:
+            assert document.metadata.keys() == {"source", "rev"}
+
+    # --- what always holds
+
+    @invariant()
+    def stores_are_consistent(self) -> None:
+        assert audit(self.rag, settled=self.settled) == []
+
+    @invariant()
+    def stores_agree_with_the_model(self) -> None:
+        stored = self.stored()
+        assert stored.keys() <= self.model.keys()
+        for id_, candidates in list(self.model.items()):
+            rows = stored.get(id_, Counter())
+            if len(candidates) == 1 and id_ not in self.mixed:
+                assert rows == self.rows_of(candidates[0])
+            elif not self.settled:
+                bare = without_revs(rows)
+                assert any(bare >= without_revs(self.rows_of(v)) for v in candidates)
+            else:
+                self.model[id_] = self.narrowed(id_, rows)
+
+    def narrowed(self, id_: str, rows: Rows) -> Candidates:
+        """Which of the candidates it is."""
+        candidates = self.model[id_]
+        exact = [version for version in candidates if self.rows_of(version) == rows]
+        if exact:
+            self.mixed.pop(id_, None)
+            return exact[:1]
+        mixed = self.mixed.get(id_, set())
+        assert all((row.chunk, rev) in mixed for row in rows for rev in row.revs or ())
+        bare = without_revs(rows)
+        same = [v for v in candidates if without_revs(self.rows_of(v)) == bare]
+        assert same
+        return same
+
+
+def machine(driver: Driver, *, transformed: bool) -> type[Any]:
+    name = f"{driver.name}{'Transformed' if transformed else 'Plain'}"
+    made: Any = type(name, (Library,), {"driver": driver, "transformed": transformed})
+    case: type[Any] = made.TestCase
+    return case
+
+
+TestSyncPlain = machine(DRIVERS[0], transformed=False)
+TestAsyncPlain = machine(DRIVERS[1], transformed=False)
+TestSyncTransformed = machine(DRIVERS[0], transformed=True)
+TestAsyncTransformed = machine(DRIVERS[1], transformed=True)

@@ -1,0 +1,189 @@
+"""Engines by URL, and what is set up on them."""
+
+import asyncio
+import logging
+import sqlite3
+import subprocess
+import sys
+import threading
+from typing import Any
+
+import pytest
+import sqlalchemy
+from langchain_core.documents import Document
+from sqlalchemy import event, text
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from langchain_rag.errors import ConfigurationError
+from langchain_rag.storage import SQLDocStore, SQLRecordManager, create_engine
+
+
+def test_the_driver_decides(make_engine):
+    assert isinstance(make_engine("sqlite://"), sqlalchemy.Engine)
+    assert isinstance(make_engine(sqlalchemy.make_url("sqlite+aiosqlite://")), AsyncEngine)
+
+
+@pytest.mark.parametrize("url", ["sqlite:///{}/rag.db", "sqlite+aiosqlite:///{}/rag.db"])
+async def test_sqlite_files_are_in_wal_mode_and_wait(make_engine, tmp_path, url):
+    engine = make_engine(url.format(tmp_path))
+    if isinstance(engine, AsyncEngine):
+        async with engine.connect() as connection:
+            mode = await connection.scalar(text("PRAGMA journal_mode"))
+            timeout = await connection.scalar(text("PRAGMA busy_timeout"))
+    else:
+        with engine.connect() as connection:
+            mode = connection.scalar(text("PRAGMA journal_mode"))
+            timeout = connection.scalar(text("PRAGMA busy_timeout"))
+    assert (mode, timeout) == ("wal", 30_000)
+
+
+def test_a_read_only_file_can_be_read(make_engine, tmp_path):
+    path = tmp_path / "rag.db"
+    engine = make_engine(f"sqlite:///{path}")
+    SQLDocStore(engine).mset([("k", Document("text"))])
+    engine.dispose()
+    connection = sqlite3.connect(path)
+    connection.execute("PRAGMA journal_mode = DELETE")
+    connection.close()
+    read_only = make_engine(f"sqlite:///file:{path}?mode=ro&uri=true")
+    assert SQLDocStore(read_only).mget(["k"]) == [Document("text")]
+
+
+@pytest.mark.parametrize(
+    "url", ["sqlite://", "sqlite:///:memory:", "sqlite:///file:x?mode=memory&uri=true"]
+)
+def test_threads_share_a_database_in_memory(make_engine, url):
+    store = SQLDocStore(make_engine(url))
+    thread = threading.Thread(target=store.mset, args=([("k", Document("text"))],))
+    thread.start()
+    thread.join()
+    assert store.mget(["k"]) == [Document("text")]
+
+
+async def test_a_database_in_memory_gives_each_call_its_transaction(make_engine):
+    store = SQLDocStore(make_engine("sqlite+aiosqlite://"))
+
+    async def work(number):
+        for i in range(10):
+            await store.amset([(f"{number}/{i}", Document("x"))])
+
+    await asyncio.gather(*(work(number) for number in range(5)))
+    assert len([key async for key in store.ayield_keys()]) == 50
+
+
+async def test_a_new_connection_to_memory_gets_its_tables(make_engine):
+    engine = make_engine("sqlite+aiosqlite://")
+    store = SQLDocStore(engine)
+    await store.amset([("k", Document("x"))])
+    await engine.dispose()  # as a cancelled statement does with its connection
+    assert await store.amget(["k"]) == [None]
+
+
+@pytest.mark.parametrize(
+    "make", [SQLDocStore, lambda engine: SQLRecordManager("n", engine=engine)]
+)
+def test_an_engine_with_a_database_for_each_thread_is_refused(make):
+    with pytest.raises(ConfigurationError, match=r"langchain_rag.storage.create_engine"):
+        make(sqlalchemy.create_engine("sqlite://"))
+
+
+def test_an_engine_that_begins_by_itself_serves(tmp_path):
+    # The recipe in SQLAlchemy's documentation for full transactions on SQLite.
+    engine = sqlalchemy.create_engine(f"sqlite:///{tmp_path}/mine.db")
+
+    @event.listens_for(engine, "connect")
+    def connect(connection, _record):
+        connection.isolation_level = None
+
+    @event.listens_for(engine, "begin")
+    def begin(connection):
+        connection.exec_driver_sql("BEGIN")
+
+    store = SQLDocStore(engine)
+    store.mset([("k", Document("x"))])
+    assert store.mget(["k"]) == [Document("x")]
+    engine.dispose()
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["nonsense", "oracle9://u:hunter2@h/d", "sqlite+none://", "postgresql://u:hunter2@h:x/d"],
+)
+def test_urls_that_cannot_be_read(url):
+    with pytest.raises(ConfigurationError, match="db_url is not a database URL") as caught:
+        create_engine(url)
+    assert "hunter2" not in str(caught.value)
+    assert caught.value.__cause__ is None
+    assert caught.value.__suppress_context__
+
+
+@pytest.mark.parametrize(
+    ("url", "module", "remedy"),
+    [
+        ("sqlite+aiosqlite://", "aiosqlite", r"pip install 'langchain-rag\[async-sqlite\]'"),
+        ("mysql+pymysql://u:hunter2@h/d", "pymysql", "pip install pymysql"),
+    ],
+)
+def test_drivers_that_are_not_installed(monkeypatch, url, module, remedy):
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(ConfigurationError, match=remedy) as caught:
+        create_engine(url)
+    assert "hunter2" not in str(caught.value)
+
+
+def test_documents_stay_out_of_logs_and_exceptions(make_engine, tmp_path, caplog):
+    engine = make_engine(f"sqlite:///{tmp_path}/rag.db")
+    store = SQLDocStore(engine)
+    with caplog.at_level(logging.INFO, logger="sqlalchemy.engine"):
+        store.mset([("k", Document("my secret"))])
+        with engine.begin() as connection:
+            connection.execute(text("DROP TABLE langchain_rag_documents"))
+        with pytest.raises(sqlalchemy.exc.OperationalError) as caught:
+            store.mset([("k", Document("my secret"))])
+    assert caplog.records
+    assert "my secret" not in caplog.text + str(caught.value)
+
+
+def test_other_databases_are_refused(tmp_path):
+    engine: Any = sqlalchemy.create_mock_engine("mysql://", lambda *_: None)
+    from langchain_rag.storage._schema import DOCUMENTS, upsert
+
+    with pytest.raises(ConfigurationError, match=r"SQLite and PostgreSQL.*'mysql'"):
+        upsert(engine, DOCUMENTS)
+
+
+def test_statements_compile_for_postgresql():
+    from sqlalchemy.dialects import postgresql
+    from sqlalchemy.schema import CreateTable
+
+    from langchain_rag.storage._schema import DOCUMENTS, upsert
+
+    engine: Any = sqlalchemy.create_mock_engine("postgresql://", lambda *_: None)
+    insert = upsert(engine, DOCUMENTS).on_conflict_do_nothing()
+    assert "ON CONFLICT DO NOTHING" in str(insert.compile(dialect=postgresql.dialect()))
+    table = str(CreateTable(DOCUMENTS).compile(dialect=postgresql.dialect()))
+    assert 'key TEXT COLLATE "C"' in table
+
+
+def test_other_names_are_not_there():
+    from langchain_rag import storage
+
+    with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
+        storage.Nothing  # noqa: B018
+
+
+def test_in_a_process_of_its_own():
+    """Only SQL names import SQLAlchemy, and an engine left open lets the process end."""
+    code = """
+import sys
+from langchain_rag import storage
+from langchain_rag.storage import InMemoryRecordManager
+assert "sqlalchemy" not in sys.modules
+assert set(storage.__all__) <= set(dir(storage))
+import asyncio
+async def main():
+    store = storage.SQLDocStore(storage.create_engine("sqlite+aiosqlite://"))
+    assert await store.amget(["k"]) == [None]
+asyncio.run(main())
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
