@@ -8,7 +8,9 @@ README = Path(__file__).parent.parent / "README.md"
 
 def test_the_python_blocks_run(tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
-    blocks = re.findall(r"^```python\n(.*?)^```", README.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    blocks = re.findall(
+        r"^```python\n(.*?)^```", README.read_text("utf-8"), re.MULTILINE | re.DOTALL
+    )
     assert blocks
     namespace: dict[str, object] = {"__name__": "readme"}
     for number, block in enumerate(blocks):

@@ -28,6 +28,19 @@ def is_writing(writer: str) -> bool:
     return writer in _writers
 
 
+def conflict(document_id: str) -> ConcurrentWriteError:
+    """Make the error for a document that another call is writing.
+
+    Args:
+        document_id: The document.
+    """
+    message = (
+        f"Document {document_id!r} is being written by another call in this process. "
+        "Make this call again when that one has returned."
+    )
+    return ConcurrentWriteError(message)
+
+
 @contextmanager
 def writing(docstore: object, documents: Mapping[str, str]) -> Generator[str]:
     """Claim documents for one call.
@@ -50,11 +63,7 @@ def writing(docstore: object, documents: Mapping[str, str]) -> Generator[str]:
             _documents.update(claims)
             _writers.add(writer)
     if taken:
-        message = (
-            f"Document {claims[taken.pop()]!r} is being written by another call in this "
-            "process. Make this call again when that one has returned."
-        )
-        raise ConcurrentWriteError(message)
+        raise conflict(claims[taken.pop()])
     try:
         yield writer
     finally:

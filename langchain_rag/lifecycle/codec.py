@@ -179,6 +179,9 @@ class _Encoder:
                 f"its time zone is a {type(zone).__qualname__}",
                 "datetime.timezone or zoneinfo",
             )
+        if type(zone) is timezone and zone.utcoffset(None).microseconds:
+            # Python writes such an offset as a text that it reads back as another.
+            raise self._refusal(path, "its time zone has a part of a second", "another")
         naive = value.replace(tzinfo=None) if name else value
         return {
             _TAG: type(value).__name__,
@@ -220,10 +223,11 @@ def _decode(value: Any) -> Any:
 def _decode_dict(value: dict[str, Any]) -> Any:
     if _TAG not in value:
         return {key: _decode(item) for key, item in value.items()}
-    decoder = _DECODERS.get(value[_TAG])
-    if decoder is None:
+    try:
+        decoder = _DECODERS[value[_TAG]]
+    except (KeyError, TypeError) as error:
         message = f"unknown type tag {value[_TAG]!r}"
-        raise ValueError(message)
+        raise ValueError(message) from error
     try:
         return decoder(value)
     except (ArithmeticError, AttributeError, KeyError, TypeError) as error:

@@ -121,11 +121,14 @@ def dead(entries: Iterable[ChunkEntry], live: Manifest | None) -> Dead:
     Returns:
         Ids and keys, each once.
     """
-    live_chunks = {entry.key for entry in live.chunks} if live else set[str]()
-    live_variations = (
-        {id_ for entry in live.chunks for id_ in entry.variation_ids()} if live else set[str]()
-    )
-    named = list(entries)
+    live_entries = set(live.chunks) if live else set[ChunkEntry]()
+    # An entry that is live as it stands has nothing dead. Where a change only adds, as most
+    # do, that settles it, before any id is computed.
+    named = [entry for entry in entries if entry not in live_entries]
+    if not named:
+        return Dead()
+    live_chunks = {entry.key for entry in live_entries}
+    live_variations = {id_ for entry in live_entries for id_ in entry.variation_ids()}
     # dict.fromkeys keeps the order and drops what a chunk's two entries share.
     variations = dict.fromkeys(id_ for entry in named for id_ in entry.variation_ids())
     chunks = dict.fromkeys(entry.key for entry in named)

@@ -159,7 +159,7 @@ def read_chunk(key: str, value: object) -> ChunkRecord:
             key=_str(data["key"]),
             document_id=_str(data["document_id"]),
             content=content,
-            metadata=_dict(data["metadata"]),
+            metadata=_encoded(data["metadata"]),
             whole=_bool(data["whole"]),
             fan_out=_int(data["fan_out"]),
         )
@@ -200,7 +200,7 @@ def read_variations(key: str, value: object, content: str) -> list[Variation]:
                 kind=_str(row["kind"]),
                 transformer=_optional(row["transformer"]),
                 text=content if row["text"] is None else _str(row["text"]),
-                extra=_dict(row["extra"]),
+                extra=_encoded(row["extra"]),
             )
             for row in rows
         ]
@@ -274,6 +274,12 @@ def _list(value: object) -> list[Any]:
 def _dict(value: object) -> dict[str, Any]:
     items: dict[str, Any] = _checked(value, dict)  # pyright: ignore[reportUnknownVariableType]
     return items
+
+
+def _encoded(value: object) -> dict[str, Any]:
+    metadata = _dict(value)
+    decode(metadata)  # here, where an error can name the key
+    return metadata
 
 
 def _optional(value: object) -> str | None:

@@ -78,11 +78,18 @@ class Recovery:
 
         Returns:
             The manifests of those that are stored, by document id.
+
+        Raises:
+            ConcurrentWriteError: A call on another instance is writing one of them.
         """
         intents = [self._keys.intent(id_) for id_ in document_ids]
         manifests = [self._keys.manifest(id_) for id_ in document_ids]
         found = yield from self._stores.mget([*intents, *manifests])
         left = _intents(intents, found)
+        for intent in left:
+            # It has claimed the document under another docstore object on the same data.
+            if claims.is_writing(intent.writer):
+                raise claims.conflict(intent.document_id)
         if left:
             self.unswept = True
             yield from self._sweep(left)

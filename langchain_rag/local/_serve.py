@@ -1,4 +1,4 @@
-"""The process that serves a GGUF model on loopback: `python -m langchain_rag.local._serve`.
+"""The process that serves a GGUF model on loopback; `server.py` starts this file.
 
 Its first line of input is the configuration in JSON, its first line of output the address or
 the error in JSON. It ends when its input does, so that it never outlives its parent.

@@ -9,12 +9,10 @@ import secrets
 import subprocess
 import sys
 import threading
-from typing import IO, TYPE_CHECKING, Final
+from pathlib import Path
+from typing import IO, Final
 
 from langchain_rag.errors import ConfigurationError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 __all__ = ["LlamaServer"]
 
@@ -46,7 +44,9 @@ class LlamaServer:
         # there, which is the default, makes it 10 times slower on a machine that is busy.
         environment = {"OMP_WAIT_POLICY": "passive"} | os.environ
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "langchain_rag.local._serve"],
+            # As a file, so that it need not import this package; -P, so that the files
+            # beside it do not stand in for modules of the same name.
+            [sys.executable, "-P", str(Path(__file__).with_name("_serve.py"))],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

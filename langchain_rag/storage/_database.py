@@ -6,23 +6,37 @@ runs the same function through `AsyncConnection.run_sync`, so nothing is written
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from langchain_core.runnables import run_in_executor
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from langchain_rag.errors import ConfigurationError
-from langchain_rag.storage.engine import AnyEngine, check_engine
+from langchain_rag.storage.engine import AnyEngine, check_engine, in_memory
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Coroutine, Iterator, Sequence
 
     from sqlalchemy import Connection, Engine
 
 T = TypeVar("T")
 
-CHUNK = 500
+_CHUNK = 500
 """Values in one IN list: SQLite before 3.32 takes 999 variables in a statement."""
+
+
+def chunks(values: Sequence[str]) -> Iterator[list[str]]:
+    """Cut values into lists that fit into one statement.
+
+    Args:
+        values: Any number of values.
+
+    Yields:
+        Lists of them, in order; none if there are no values.
+    """
+    for start in range(0, len(values), _CHUNK):
+        yield list(values[start : start + _CHUNK])
 
 
 class Database:
@@ -84,7 +98,15 @@ class Database:
         """
         if not isinstance(self.engine, AsyncEngine):
             return await run_in_executor(None, self.run, body, write=write)
-        async with self.engine.connect() as connection:
+        work = self._arun(self.engine, body, write)
+        if in_memory(self.engine.url):
+            return await _to_its_end(work)
+        return await work
+
+    async def _arun(
+        self, engine: AsyncEngine, body: Callable[[Connection], T], write: bool
+    ) -> T:
+        async with engine.connect() as connection:
             return await connection.run_sync(self._transact, body, write)
 
     def _transact(
@@ -101,6 +123,20 @@ class Database:
         result = body(connection)
         connection.commit()
         return result
+
+
+async def _to_its_end(work: Coroutine[Any, Any, T]) -> T:
+    """Await work that a cancellation must not interrupt, only end the waiting for it.
+
+    SQLAlchemy closes the connection of a cancelled statement, and a database in memory
+    would be gone with it.
+    """
+    task = asyncio.ensure_future(work)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait([task])
+        raise
 
 
 def _begin(connection: Connection, write: bool) -> None:

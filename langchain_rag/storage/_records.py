@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, cast
 from langchain_classic.indexes._sql_record_manager import UpsertionRecord
 from sqlalchemy import delete, func, select, text
 
-from langchain_rag.storage._database import CHUNK
+from langchain_rag.storage._database import chunks
 from langchain_rag.storage._schema import create_table, upsert
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from sqlalchemy import ColumnElement, Connection, Table
 
@@ -112,7 +112,7 @@ def exists(namespace: str, keys: Sequence[str]) -> Callable[[Connection], list[b
 
     def body(connection: Connection) -> list[bool]:
         found: set[str] = set()
-        for chunk in _chunks(keys):
+        for chunk in chunks(keys):
             query = select(RECORDS.c.key).where(*_these(namespace, chunk))
             found.update(connection.scalars(query))
         return [key in found for key in keys]
@@ -132,7 +132,7 @@ def delete_keys(namespace: str, keys: Sequence[str]) -> Callable[[Connection], N
     """
 
     def body(connection: Connection) -> None:
-        for chunk in _chunks(keys):
+        for chunk in chunks(keys):
             connection.execute(delete(RECORDS).where(*_these(namespace, chunk)))
 
     return body
@@ -164,7 +164,7 @@ def list_keys(
         query = query.where(RECORDS.c.updated_at > after)
     query = query.order_by(RECORDS.c.updated_at, RECORDS.c.key)
     groups = list(dict.fromkeys(group_ids or []))
-    queries = [query.where(RECORDS.c.group_id.in_(chunk)) for chunk in _chunks(groups)]
+    queries = [query.where(RECORDS.c.group_id.in_(chunk)) for chunk in chunks(groups)]
 
     def body(connection: Connection) -> list[str]:
         keys: list[str] = []
@@ -184,8 +184,3 @@ def _now(connection: Connection) -> float:
 
 def _these(namespace: str, keys: list[str]) -> tuple[ColumnElement[bool], ...]:
     return RECORDS.c.namespace == namespace, RECORDS.c.key.in_(keys)
-
-
-def _chunks(values: Sequence[str]) -> Iterator[list[str]]:
-    for start in range(0, len(values), CHUNK):
-        yield list(values[start : start + CHUNK])

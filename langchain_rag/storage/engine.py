@@ -32,6 +32,8 @@ def create_engine(db_url: str | URL, **kwargs: Any) -> AnyEngine:
     seconds for its turn to write. `sqlite://` is one database in memory that all threads
     share, one transaction at a time.
 
+    An async engine belongs to one event loop, as all of SQLAlchemy's do.
+
     Statement parameters, which hold the text of documents, are kept out of SQLAlchemy's
     logs and exceptions.
 
@@ -64,7 +66,7 @@ def create_engine(db_url: str | URL, **kwargs: Any) -> AnyEngine:
         )
         raise ConfigurationError(msg) from None
     options: dict[str, Any] = {"hide_parameters": True}
-    if _in_memory(url):
+    if in_memory(url):
         # A pool of one connection: every thread sees the same database, and each has it
         # for itself during a transaction. (A StaticPool would hand the connection to two
         # threads at once, and one's rollback would undo the other's writes.)
@@ -109,7 +111,12 @@ def check_engine(engine: AnyEngine) -> None:
         raise ConfigurationError(msg)
 
 
-def _in_memory(url: URL) -> bool:
+def in_memory(url: URL) -> bool:
+    """Say whether a database lives in its connection, and dies with it.
+
+    Args:
+        url: The URL of an engine.
+    """
     if url.get_backend_name() != "sqlite":
         return False
     return url.database in (None, "", ":memory:") or url.query.get("mode") == "memory"

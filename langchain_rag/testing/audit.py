@@ -85,19 +85,27 @@ class Contents(NamedTuple):
         }
 
 
-def contents(rag: StorePair) -> Contents:
+def contents(rag: StorePair, *, copy: bool = True) -> Contents:
     """Read everything that the wrapped store and the docstore hold.
 
     Args:
         rag: A store over parts that can be listed.
+        copy: False for a quick look, which may share what the stores hold.
 
     Returns:
-        Copies, keyed by id.
+        Rows and records, keyed by id.
 
     Raises:
         TypeError: If the wrapped store cannot list its rows.
     """
-    return deepcopy(_read(rag))
+    docstore = rag.docstore
+    while isinstance(docstore, FaultyDocStore):
+        docstore = docstore.inner
+    keys = sorted(docstore.yield_keys())
+    values = zip(keys, docstore.mget(keys), strict=True)
+    records = {key: value for key, value in values if value is not None}
+    found = Contents(_rows(rag.vectorstore), records)
+    return deepcopy(found) if copy else found
 
 
 def reachable(rag: StorePair) -> set[tuple[str, str, str]]:
@@ -109,7 +117,7 @@ def reachable(rag: StorePair) -> set[tuple[str, str, str]]:
     Returns:
         Document id, text of the chunk and text of the variation, for every such row.
     """
-    found = _read(rag)
+    found = contents(rag, copy=False)
     chunks = found.room("chunks")
     return {
         (
@@ -138,7 +146,7 @@ def audit(rag: StorePair, *, settled: bool = True) -> list[str]:
     Returns:
         One line for each thing that is wrong, beginning with the invariant.
     """
-    found = _read(rag)
+    found = contents(rag, copy=False)
     manifests = [read_manifest(key, value) for key, value in found.room("manifests").items()]
     intents = [read_intent(key, value) for key, value in found.room("intents").items()]
     live = [entry for manifest in manifests for entry in manifest.chunks]
@@ -151,17 +159,6 @@ def audit(rag: StorePair, *, settled: bool = True) -> list[str]:
         owners = {entry.key: m.document_id for m in manifests for entry in m.chunks}
         problems += _misnamed(found, owners)
     return problems
-
-
-def _read(rag: StorePair) -> Contents:
-    """Read everything, without copying it."""
-    docstore = rag.docstore
-    while isinstance(docstore, FaultyDocStore):
-        docstore = docstore.inner
-    keys = sorted(docstore.yield_keys())
-    values = zip(keys, docstore.mget(keys), strict=True)
-    records = {key: value for key, value in values if value is not None}
-    return Contents(_rows(rag.vectorstore), records)
 
 
 def _orphans(found: Contents, named: list[ChunkEntry]) -> list[str]:

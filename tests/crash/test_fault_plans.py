@@ -62,7 +62,7 @@ async def test_one_deep(lab: Lab, scenario: Scenario, driver: Driver, name: str)
 
 @pytest.mark.parametrize(
     "scenario",
-    ["update", "change metadata", "delete", "index scoped_full", "index full"],
+    ["update", "change metadata", "delete", "index scoped_full"],
     indirect=True,
 )
 @pytest.mark.parametrize("second", ["fault", "crash"])
@@ -105,10 +105,11 @@ async def test_the_clean_up_after_a_fault_fails_too(
                 await lab.warm_up()
                 lab.plan.arm(first, "inside", InjectedFault)
                 lab.plan.arm(second, moment, flavour)
+                reported = None
                 try:
                     await scenario.change(lab)
                 except InjectedFault as error:
-                    assert f"inside call {first}:" in str(error)
+                    reported = str(error)
                 except flavour:
                     assert not lab.plan.armed
                 else:
@@ -116,6 +117,7 @@ async def test_the_clean_up_after_a_fault_fails_too(
                     assert first > 4
                     return
                 with note(f"call {first}, then {moment} call {second}: {lab.plan.names()}"):
+                    assert reported is None or f"inside call {first}:" in reported
                     lab.plan.restart()
                     lab.check_at_once()
                     await lab.check_search()
@@ -143,7 +145,7 @@ async def test_the_user_imports_another_version_instead(
             assert audit(lab.rag) == []
             found = {row for rows in lab.found().values() for row in rows}
             if not keys:  # ids of the user's own: the later version takes the place
-                assert lab.state() == (after, keys)
+                assert lab.state(copy=False) == (after, keys)
                 continue
             assert desired <= found
             # A document that was stored whole before index() could note that it was: its

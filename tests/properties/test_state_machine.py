@@ -129,7 +129,7 @@ class Library(RuleBasedStateMachine):
         return rows_of(version, transformed=self.transformed)
 
     def stored(self) -> dict[str, Rows]:
-        found = contents(self.rag)
+        found = contents(self.rag, copy=False)
         chunks = found.room("chunks")
         stored: dict[str, Rows] = defaultdict(Counter)
         for row in found.rows.values():
@@ -254,7 +254,7 @@ class Library(RuleBasedStateMachine):
         k=st.integers(0, 12),
     )
     def search(self, method: str, query: str, k: int) -> None:
-        found = contents(self.rag)
+        found = contents(self.rag, copy=False)
         chunks = found.room("chunks")
         keys = {row.metadata[CHUNK] for row in found.rows.values()}
         there = Counter(chunks[key].page_content for key in keys)

@@ -139,7 +139,7 @@ async def test_the_constructor_looks_up_too(driver, store):
 
 def test_a_missing_store_is_pydantics_to_report():
     with pytest.raises(ValueError, match="vectorstore"):
-        SelfQueryRetriever(query_constructor=RunnableLambda(lambda _: None))
+        SelfQueryRetriever.model_validate({"query_constructor": None})
 
 
 class Unknown(WrapperVectorStore):

@@ -19,7 +19,7 @@ from langchain_rag.errors import (
     UnstorableMetadataError,
 )
 from langchain_rag.storage import SQLDocStore, create_engine
-from langchain_rag.storage.docstore import _after_prefix
+from langchain_rag.storage._documents import after_prefix
 
 
 @pytest.fixture
@@ -96,6 +96,12 @@ async def test_the_last_of_equal_keys_stays(driver, store):
     assert await driver(store, "mget", ["k"]) == [Document("2")]
 
 
+async def test_pairs_may_come_from_an_iterator(driver, store):
+    await driver(store, "mset", zip(["a", "b"], [Document("1"), Document("2")], strict=True))
+    await driver(store, "mset", iter(()))
+    assert await driver(store, "mget", ["a", "b"]) == [Document("1"), Document("2")]
+
+
 async def test_empty_calls_touch_nothing(driver, store, statements):
     assert await driver(store, "mget", []) == []
     await driver(store, "mset", [])
@@ -105,7 +111,7 @@ async def test_empty_calls_touch_nothing(driver, store, statements):
 
 async def test_one_write_is_one_transaction(driver, store, engine):
     await driver(store, "mset", [("a", Document("old"))])
-    commits = []
+    commits: list[object] = []
     event.listen(sync(engine), "commit", commits.append)
     await driver(store, "mset", [(f"k{i}", Document("")) for i in range(1200)])
     await driver(store, "mdelete", [f"k{i}" for i in range(1200)])
@@ -149,7 +155,7 @@ async def test_metadata_that_would_not_read_back_is_refused(driver, store, metad
 
 
 async def test_endless_metadata_is_refused(driver, store):
-    loop = []
+    loop: list[object] = []
     loop.append(loop)
     deep = Document("")
     deep.metadata["loop"] = loop
@@ -259,7 +265,7 @@ async def test_prefixes_are_taken_to_the_letter(driver, store, prefix):
 
 @given(prefix=st.text(min_size=1), rest=st.text(), other=st.text())
 def test_after_prefix_bounds_exactly_the_keys_with_the_prefix(prefix, rest, other):
-    end = _after_prefix(prefix)
+    end = after_prefix(prefix)
     assert end is None or prefix + rest < end
     assert (prefix <= other and (end is None or other < end)) == other.startswith(prefix)
 

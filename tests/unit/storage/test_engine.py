@@ -79,6 +79,20 @@ async def test_a_new_connection_to_memory_gets_its_tables(make_engine):
     assert await store.amget(["k"]) == [None]
 
 
+@pytest.mark.parametrize("url", ["sqlite+aiosqlite:///{}/rag.db", "sqlite+aiosqlite://"])
+@pytest.mark.parametrize("wait", [0.0, 0.02, 0.1])
+async def test_a_cancelled_call_is_whole_or_nothing(make_engine, tmp_path, url, wait):
+    store = SQLDocStore(make_engine(url.format(tmp_path)))
+    await store.amset([("before", Document("x"))])
+    many = [(f"k{i}", Document("x")) for i in range(5000)]
+    task = asyncio.create_task(store.amset(many))
+    await asyncio.sleep(wait)
+    task.cancel()
+    await asyncio.wait([task])
+    assert len([key async for key in store.ayield_keys(prefix="k")]) in (0, 5000)
+    assert await store.amget(["before"]) == [Document("x")]
+
+
 @pytest.mark.parametrize(
     "make", [SQLDocStore, lambda engine: SQLRecordManager("n", engine=engine)]
 )

@@ -75,9 +75,13 @@ def test_through_wrappers_at_any_depth():
 
 
 def test_a_registered_one():
-    given = []
-    register_translator(dotted(Unknown), lambda store: given.append(store) or MINE)
-    store = Unknown()
+    store, given = Unknown(), []
+
+    def factory(one):
+        given.append(one)
+        return MINE
+
+    register_translator(dotted(Unknown), factory)
     assert translator_for(store) is MINE
     assert given == [store]
     register_translator(dotted(Unknown), lambda store: InMemoryTranslator())

@@ -187,3 +187,21 @@ def test_a_faulty_store_is_not_made_from_texts(vectors: FaultyVectorStore) -> No
     with pytest.raises(NotImplementedError, match="Make the inner store first"):
         FaultyVectorStore.from_texts(["a"], CountingEmbeddings())
     assert copy.copy(vectors).inner is vectors.inner
+
+
+async def test_inside_a_call_for_one_row_nothing_is_done(
+    driver: Driver, vectors: FaultyVectorStore, docs: FaultyDocStore, plan: FaultPlan
+) -> None:
+    await driver(vectors, "add_documents", DOCS[:1], ids=["1"])
+    await driver(docs, "mset", [("1", DOCS[0])])
+    calls = [
+        (vectors, "add_documents", DOCS[1:2]),
+        (vectors, "delete", ["1"]),
+        (docs, "mset", [("2", DOCS[1])]),
+        (docs, "mdelete", ["1"]),
+    ]
+    for target, method, *args in calls:
+        plan.arm(1, "inside")
+        with pytest.raises(InjectedFault, match="of 1"):
+            await driver(target, str(method), *args)
+    assert [*vectors.store] == [*docs.yield_keys()] == ["1"]
