@@ -143,12 +143,10 @@ def _run(
     # As many as guarantee four distinct chunks: four times the largest number of variations.
     asked = 4 * max(len(questions[document.metadata["source"]]) + 1 for document in documents)
     for row in queries[:200]:
-        query = row["text"]
-        plain_seconds.append(
-            _seconds(lambda q=query: rag.vectorstore.similarity_search(q, asked))
-        )
-        our_seconds.append(_seconds(lambda q=query: rag.similarity_search(q, k=4)))
-        noise.append(_seconds(lambda q=query: rag.vectorstore.similarity_search(q, asked)))
+        plain_search = partial(rag.vectorstore.similarity_search, row["text"], asked)
+        plain_seconds.append(_seconds(plain_search))
+        our_seconds.append(_seconds(partial(rag.similarity_search, row["text"], k=4)))
+        noise.append(_seconds(plain_search))
     print(f"search, k=4, {asked} hits asked for")
     print(f"  ours / plain Chroma's for as many hits: {_ratio(our_seconds, plain_seconds)}")
     print(f"  plain / plain, the noise: {_ratio(noise, plain_seconds)}")

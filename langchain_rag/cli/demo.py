@@ -18,7 +18,7 @@ from langchain_rag.cli.settings import Settings, claim
 from langchain_rag.cli.store import Store, opened
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Generator, Sequence
     from pathlib import Path
 
     from langchain_core.documents import Document
@@ -171,18 +171,19 @@ class Story:
         self._report.say(self._index(articles))
 
     def _change(self, articles: list[Document]) -> list[Document]:
-        before = self._store.texts_of(CHANGED)
+        before, calls = self._store.texts_of(CHANGED), self._calls.started
         articles = [
             changed(one, NEW_SENTENCE) if one.metadata["source"] == CHANGED else one
             for one in articles
         ]
         self._measured(articles)
-        after = self._store.texts_of(CHANGED)
+        after, calls = self._store.texts_of(CHANGED), self._calls.started - calls
+        asked = calls // models.LLM_CALLS_PER_CHUNK
         self._report.say(
-            f"Of its {len(after)} chunks {len(after - before)} was made anew; of"
-            f" {len(after & before)} the text is the same, so no LLM was asked for its"
-            " variations. (They were embedded again, since index() names a document by what it"
-            " says.) The other articles were not touched."
+            f"It has {len(after)} chunks now: {len(after - before)} with a new text,"
+            f" {len(after & before)} with the text that it had."
+            + (f" The LLM was asked about {asked} of them." if self._has_llm else "")
+            + f" Nothing was done for the other {len(articles) - 1} articles."
         )
         return articles
 
@@ -209,7 +210,7 @@ class Story:
 
 
 @contextmanager
-def _stopping(stop: Callable[[], None]) -> Iterator[None]:
+def _stopping(stop: Callable[[], None]) -> Generator[None]:
     """On Ctrl-C, stop the model server before anything waits for its answers."""
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -21,7 +21,7 @@ from langchain_rag.errors import ConfigurationError
 from langchain_rag.local import LocalLLM, WordLlamaEmbeddings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator
 
     from langchain_core.callbacks import BaseCallbackHandler
     from langchain_core.documents import BaseDocumentTransformer
@@ -136,7 +136,7 @@ def transformer_with(
 
 
 @contextmanager
-def without_tracing() -> Iterator[None]:
+def without_tracing() -> Generator[None]:
     """Send no traces to LangSmith, whatever the environment says.
 
     Yields:

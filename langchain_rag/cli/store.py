@@ -18,7 +18,7 @@ from langchain_rag._reserved import CHUNK, DOCUMENT, KIND, TRANSFORMER
 from langchain_rag.storage import create_engine
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Generator, Iterable
     from pathlib import Path
     from typing import Literal
 
@@ -179,7 +179,7 @@ class Store:
         return made
 
     def _rows(self, source: str | None = None) -> list[dict[str, Any]]:
-        where = None if source is None else {"source": source}
+        where: dict[Any, Any] | None = None if source is None else {"source": source}
         found: list[dict[str, Any]] = self.chroma.get(where=where, include=["metadatas"])[
             "metadatas"
         ]
@@ -192,7 +192,7 @@ def opened(
     embeddings: Embeddings,
     chunk_transformer: BaseDocumentTransformer,
     max_concurrency: int | None,
-) -> Iterator[Store]:
+) -> Generator[Store]:
     """Open the store in a folder.
 
     Args:
@@ -207,9 +207,10 @@ def opened(
     splitter = RecursiveCharacterTextSplitter(chunk_size=1500, chunk_overlap=0)
     engine = create_engine(f"sqlite:///{folder / 'chunks.sqlite'}")
     try:
-        with chromadb.PersistentClient(
+        client: Any = chromadb.PersistentClient(
             str(folder / "chroma"), Settings(anonymized_telemetry=False)
-        ) as client:
+        )
+        with client:
             chroma = Chroma(
                 "articles",
                 embeddings,

@@ -43,7 +43,7 @@ class LlamaServer:
         # The threads of llama.cpp meet several hundred times for each token. Spinning
         # there, which is the default, makes it 10 times slower on a machine that is busy.
         environment = {"OMP_WAIT_POLICY": "passive"} | os.environ
-        self._process = subprocess.Popen(
+        self._process = subprocess.Popen(  # noqa: S603 - our own file
             # As a file, so that it need not import this package; -P, so that the files
             # beside it do not stand in for modules of the same name.
             [sys.executable, "-P", str(Path(__file__).with_name("_serve.py"))],

@@ -35,7 +35,11 @@ class SearchEngine:
         self.dropped = 0
 
     def search(
-        self, fetch: Callable[[int], Flow[Sequence[tuple[Document, V]]]], k: int
+        self,
+        fetch: Callable[[int], Flow[Sequence[tuple[Document, V]]]],
+        k: int,
+        *,
+        choosing: bool = False,
     ) -> Flow[list[tuple[Document, V]]]:
         """Find the k best chunks.
 
@@ -43,6 +47,8 @@ class SearchEngine:
             fetch: Asks the wrapped store for a number of hits, best first. It is called
                 again with a larger number where many hits stand for one chunk.
             k: Distinct chunks wanted; none for 0 or less.
+            choosing: Whether the store chooses hits that go together (MMR), so that more
+                hits are another choice, and should be asked for sparingly.
 
         Returns:
             Chunks, best first, each with what belongs to its first hit. Fewer than k only
@@ -51,7 +57,8 @@ class SearchEngine:
         if k <= 0:
             return []
         chunks: dict[str, Document | None] = {}
-        asked, received = first_ask(k, self._lifecycle.fan_out), -1
+        asked = k if choosing else first_ask(k, self._lifecycle.fan_out)
+        received = -1
         while True:
             hits = yield from fetch(asked)
             best = first_hits(hits)
@@ -61,7 +68,7 @@ class SearchEngine:
             if len(found) >= k or exhausted:
                 return found
             received = len(hits)
-            asked = next_ask(asked, k, self._lifecycle.fan_out)
+            asked = asked * 2 if choosing else next_ask(asked, k, self._lifecycle.fan_out)
 
     def _resolve(
         self, best: dict[str, V], chunks: dict[str, Document | None], k: int

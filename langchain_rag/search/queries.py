@@ -130,11 +130,19 @@ class Queries:
         candidates = int(options.pop("fetch_k", 20))
 
         def fetch(asked: int) -> Flow[list[tuple[Document, None]]]:
-            among = max(first_ask(candidates, self._lifecycle.fan_out), asked)
-            found = yield from call(*searches, query, k=asked, fetch_k=among, **options)
+            wide = max(among, asked)
+            found = yield from call(*searches, query, k=asked, fetch_k=wide, **options)
             return [(document, None) for document in found]
 
-        return _documents((yield from self._engine.search(fetch, k)))
+        while True:
+            among = first_ask(candidates, self._lifecycle.fan_out)
+            # Chroma gives what it chose in the order of nearness, so choosing among all that
+            # it chose would undo the choice: ask for few.
+            found = yield from self._engine.search(fetch, k, choosing=True)
+            # A process that has only now learnt how many variations chunks have chose among
+            # too few chunks: what it finds must not depend on what it has seen before.
+            if first_ask(candidates, self._lifecycle.fan_out) <= among:
+                return _documents(found)
 
     def _scored(self, query: str, k: int, options: dict[str, Any]) -> Flow[Scored]:
         store, dense = self._store, self._dense

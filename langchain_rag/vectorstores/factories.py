@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from sqlalchemy import URL, Engine
     from sqlalchemy.ext.asyncio import AsyncEngine
 
-    from langchain_rag.vectorstores.rag import RAGVectorStore
+    from langchain_rag.vectorstores._base import BaseRAGVectorStore
 
 
-def index_kwargs(rag: RAGVectorStore, record_manager: RecordManager) -> dict[str, Any]:
+def index_kwargs(rag: BaseRAGVectorStore, record_manager: RecordManager) -> dict[str, Any]:
     """Return the arguments of LangChain's `index()` that go with a store."""
     return {
         "record_manager": record_manager,
@@ -29,7 +29,7 @@ def index_kwargs(rag: RAGVectorStore, record_manager: RecordManager) -> dict[str
     }
 
 
-def index_kwargs_in_memory(rag: RAGVectorStore, namespace: str) -> dict[str, Any]:
+def index_kwargs_in_memory(rag: BaseRAGVectorStore, namespace: str) -> dict[str, Any]:
     """Return the same with a record manager in memory."""
     from langchain_rag.storage.memory_record_manager import (  # noqa: PLC0415 - cheap imports
         InMemoryRecordManager,

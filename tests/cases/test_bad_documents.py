@@ -62,6 +62,12 @@ class OwnZone(tzinfo):
     def utcoffset(self, dt: datetime | None) -> timedelta:
         return timedelta(hours=1)
 
+    def dst(self, dt: datetime | None) -> None:
+        return None
+
+    def tzname(self, dt: datetime | None) -> str:
+        return "own"
+
 
 def contains_itself() -> list[Any]:
     items: list[Any] = []
@@ -143,12 +149,14 @@ BAD: dict[str, Bad] = {
         UnstorableMetadataError, ["NUL", "'bad'"], [doc(id="bad", **{NUL: "value"})]
     ),
     "a surrogate in a key": Bad(
-        UnstorableMetadataError, ["surrogate", "a\\\\ud800b"], [doc(id="bad", **{SURROGATE: 1})]
+        UnstorableMetadataError,
+        ["surrogate", "a\\\\ud800b"],
+        [doc(id="bad", **{SURROGATE: "x"})],
     ),
     "a key that is a number": Bad(
         UnstorableMetadataError,
         ["'bad'", "int", "str key"],
-        [Document("text", id="bad", metadata={"source": "s", 1: "value"})],  # type: ignore[dict-item]
+        [Document("text", id="bad", metadata={"source": "s", 1: "value"})],
     ),
     "no document": Bad(InvalidDocumentError, ["Item 1", "str", "add_texts"], [doc(), "text"]),
     "a batch of none": Bad(ConfigurationError, ["batch_size", "0"], [doc()], {"batch_size": 0}),

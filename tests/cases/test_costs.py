@@ -235,6 +235,13 @@ async def test_a_model_sees_all_calls_of_a_batch_together(driver: Driver) -> Non
     await driver(rag, "add_documents", documents)
     assert setting.llm.calls == 8
     assert setting.llm.peak == 4
+    # Without a limit, and with the call's own.
+    for limit, peak in ((None, 8), (8, 8)):
+        setting.llm.reset()
+        rag = setting.start(max_concurrency=None)
+        config = {} if limit is None else {"max_concurrency": limit}
+        await driver(rag, "add_documents", documents, config=config, force=True)
+        assert setting.llm.peak == peak
 
 
 async def test_equal_documents_of_one_call_are_imported_once(driver: Driver) -> None:

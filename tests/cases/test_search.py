@@ -35,7 +35,7 @@ async def crowded(driver: Driver, rag: RAGVectorStore) -> None:
     await driver(rag, "add_documents", [crowd, *others], ids=["crowd", "1", "2", "3"])
 
 
-SEARCHES = {
+SEARCHES: dict[str, tuple[str, dict[str, Any]]] = {
     "similarity": ("similarity_search", {}),
     "scores": ("similarity_search_with_score", {}),
     "relevance": ("similarity_search_with_relevance_scores", {}),

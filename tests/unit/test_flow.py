@@ -118,9 +118,8 @@ def test_stop_iteration_of_an_operation_is_no_result() -> None:
 
 def test_an_error_before_the_first_operation(drive: Drive) -> None:
     def flow() -> Flow[None]:
-        msg = "early"
-        raise ValueError(msg)
-        yield
+        int("early")
+        yield from Io()()
 
     with pytest.raises(ValueError, match="early"):
         drive(flow())

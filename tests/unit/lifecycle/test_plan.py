@@ -12,6 +12,7 @@ from langchain_rag.errors import TransformerError
 from langchain_rag.lifecycle import plan
 from langchain_rag.lifecycle.identity import variation_id
 from langchain_rag.lifecycle.manifest import Manifest
+from langchain_rag.lifecycle.records import Variation
 from langchain_rag.lifecycle.sources import SourceDocument, check_documents
 
 PRINTS = ("p", "c")
@@ -45,7 +46,7 @@ def change(
             plan.keep_variations(
                 chunk,
                 [
-                    plan.Variation("Maker", "Maker", f"{chunk.record.content} {n}", {})
+                    Variation("Maker", "Maker", f"{chunk.record.content} {n}", {})
                     for n in range(variations)
                 ],
             )

@@ -1,0 +1,115 @@
+"""What is public is what `__all__` says, and importing it is cheap."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.resources
+import inspect
+import re
+import subprocess
+import sys
+from importlib.metadata import version
+from types import ModuleType
+
+import pytest
+
+import langchain_rag
+
+PUBLIC = [
+    "langchain_rag",
+    "langchain_rag.document_transformers",
+    "langchain_rag.errors",
+    "langchain_rag.retrievers",
+    "langchain_rag.storage",
+    "langchain_rag.structured_query",
+    "langchain_rag.testing",
+    "langchain_rag.vectorstores",
+]
+HEAVY = ["chromadb", "sqlalchemy", "langchain_classic", "langchain_community"]
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_all_is_what_is_visible(name: str) -> None:
+    module = importlib.import_module(name)
+    assert len(set(module.__all__)) == len(module.__all__)
+    for public in module.__all__:
+        assert getattr(module, public) is not None
+    visible = {
+        attribute
+        for attribute in dir(module)
+        if not attribute.startswith("_") and attribute != "annotations"
+    }
+    # Modules are visible once imported, and so is what a module imports for itself; the
+    # rest of what is visible is what the module defines or re-exports.
+    stray = {
+        attribute
+        for attribute in visible - set(module.__all__)
+        if not isinstance(getattr(module, attribute), ModuleType)
+        and getattr(getattr(module, attribute), "__module__", "").startswith("langchain_rag")
+    }
+    assert stray == set()
+    assert set(module.__all__) - {"__version__"} <= visible
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_every_public_name_is_documented(name: str) -> None:
+    module = importlib.import_module(name)
+    assert module.__doc__
+    for public in module.__all__:
+        value = getattr(module, public)
+        if inspect.isclass(value) or inspect.isfunction(value):
+            assert value.__doc__, public
+
+
+def test_the_names() -> None:
+    assert set(langchain_rag.__all__) == {
+        "CopyDocumentTransformer",
+        "DocumentTransformerPipeline",
+        "DocumentTransformers",
+        "GenerateQuestionsTransformer",
+        "LazyDocumentTransformer",
+        "RAGVectorStore",
+        "SummarizeAndQuestionsTransformer",
+        "SummarizeTransformer",
+        "WrapperVectorStore",
+        "__version__",
+        "errors",
+    }
+
+
+def test_version() -> None:
+    assert re.fullmatch(r"\d+\.\d+\.\d+((a|b|rc)\d+)?", langchain_rag.__version__)
+    assert version("langchain-rag") == langchain_rag.__version__
+
+
+def imported_by(code: str) -> set[str]:
+    """Run code in a process of its own, and return the heavy modules that it loaded."""
+    report = f"import sys; print([m for m in {HEAVY} if m in sys.modules])"
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", f"{code}\n{report}"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return {name for name in HEAVY if repr(name) in done.stdout}
+
+
+def test_importing_is_cheap() -> None:
+    assert imported_by(f"import {', '.join(PUBLIC)}") == set()
+
+
+def test_using_it_in_memory_is_cheap() -> None:
+    code = (
+        "from langchain_core.embeddings import DeterministicFakeEmbedding as E\n"
+        "from langchain_core.vectorstores import InMemoryVectorStore as V\n"
+        "from langchain_rag import RAGVectorStore\n"
+        "rag, _ = RAGVectorStore.from_vs_in_memory(V(E(size=4)), source_id_key=None)\n"
+        "rag.add_texts(['a'])\n"
+        "assert rag.similarity_search('a')\n"
+    )
+    assert imported_by(code) == set()
+
+
+def test_the_package_is_typed() -> None:
+    (path,) = langchain_rag.__path__
+    assert importlib.resources.files("langchain_rag").joinpath("py.typed").is_file(), path
