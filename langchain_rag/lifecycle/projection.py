@@ -14,8 +14,8 @@ def projection(metadata: dict[str, Any]) -> dict[str, str | int | float | bool]:
     """Flatten metadata to what every vector store accepts and can filter on.
 
     Text, numbers and truth values stay; dates and times become ISO 8601 texts, which sort
-    as they should; anything nested, None, numbers that are not finite and integers of more
-    than 64 bits stay out. The docstore keeps the metadata whole.
+    as they should; anything nested, None, numbers that are not finite, integers of more
+    than 64 bits and what has an empty key stay out. The docstore keeps the metadata whole.
 
     Args:
         metadata: Metadata as the user gave it.
@@ -29,6 +29,8 @@ def projection(metadata: dict[str, Any]) -> dict[str, str | int | float | bool]:
     """
     flat: dict[str, str | int | float | bool] = {}
     for key, value in metadata.items():
+        if not key:
+            continue
         if isinstance(value, date | time):
             flat[key] = value.isoformat()
         elif _is_scalar(value):

@@ -80,12 +80,15 @@ def check_documents(
         _check(document, id_, position, source_id_key)
         for position, (document, id_) in enumerate(zip(documents, given, strict=True))
     ]
-    explicit = [
-        source.document_id
-        for source, document, id_ in zip(sources, documents, given, strict=True)
-        if id_ is not None or document.id is not None
-    ]
-    check_unique(explicit)
+    explicit: list[str] = []
+    derived: set[str] = set()
+    for source, document, id_ in zip(sources, documents, given, strict=True):
+        if id_ is None and document.id is None:
+            # Equal documents without an id are one document, and no error.
+            derived.add(source.document_id)
+        else:
+            explicit.append(source.document_id)
+    check_unique([*explicit, *derived])
     return sources
 
 

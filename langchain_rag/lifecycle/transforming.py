@@ -11,7 +11,7 @@ from langchain_core.runnables import RunnableConfig
 
 from langchain_rag._flow import Flow
 from langchain_rag.document_transformers import fingerprint_of
-from langchain_rag.lifecycle import plan, records
+from langchain_rag.lifecycle import drafts, records
 from langchain_rag.lifecycle.identity import StorageKeys
 from langchain_rag.lifecycle.lineage import transform
 from langchain_rag.lifecycle.manifest import Manifest
@@ -46,7 +46,7 @@ class Transformers:
         batch: Sequence[SourceDocument],
         manifests: Mapping[str, Manifest],
         config: RunnableConfig,
-    ) -> Flow[list[list[plan.DraftChunk]]]:
+    ) -> Flow[list[list[drafts.DraftChunk]]]:
         """Cut documents into chunks.
 
         Args:
@@ -68,7 +68,7 @@ class Transformers:
                 outputs[n] = documents
         chunk_fingerprint = _fingerprint(self.chunk)
         return [
-            plan.draft_chunks(
+            drafts.draft_chunks(
                 source,
                 documents,
                 self.namespace,
@@ -80,7 +80,7 @@ class Transformers:
 
     def vary(
         self,
-        chunks: Sequence[plan.DraftChunk],
+        chunks: Sequence[drafts.DraftChunk],
         stores: Stores,
         keys: StorageKeys,
         config: RunnableConfig,
@@ -102,7 +102,7 @@ class Transformers:
                 chunk.before = None
             else:
                 content = chunk.record.content
-                plan.keep_variations(chunk, records.read_variations(key, value, content))
+                drafts.keep_variations(chunk, records.read_variations(key, value, content))
         new = [chunk for chunk in chunks if chunk.before is None]
         inputs = [chunk.input for chunk in new]
         outputs = [[document] for document in inputs]
@@ -110,7 +110,7 @@ class Transformers:
             outputs = yield from transform(self.chunk, inputs, config)
         made_by = None if self.chunk is None else type(self.chunk).__name__
         for chunk, documents in zip(new, outputs, strict=True):
-            plan.set_variations(chunk, documents, made_by)
+            drafts.set_variations(chunk, documents, made_by)
 
 
 def _fingerprint(transformer: BaseDocumentTransformer | None) -> str | None:

@@ -32,6 +32,7 @@ from langchain_core.runnables import RunnableConfig
 
 from langchain_rag._flow import Flow
 from langchain_rag.lifecycle import claims, plan, records
+from langchain_rag.lifecycle.drafts import DraftChunk
 from langchain_rag.lifecycle.identity import StorageKeys
 from langchain_rag.lifecycle.manifest import Manifest
 from langchain_rag.lifecycle.recovery import Recovery
@@ -133,12 +134,12 @@ class Lifecycle:
             for source in batch
             if not is_current(source, known.get(source.document_id), fingerprints)
         ]
-        drafts = yield from self.transformers.cut(changed, known, settings.config)
-        chunks = [chunk for draft in drafts for chunk in draft]
+        drafted = yield from self.transformers.cut(changed, known, settings.config)
+        chunks = [chunk for draft in drafted for chunk in draft]
         yield from self.transformers.vary(chunks, self.stores, self.keys, settings.config)
         decided = (
             plan.change_of(source, draft, manifests.get(source.document_id), fingerprints)
-            for source, draft in zip(changed, drafts, strict=True)
+            for source, draft in zip(changed, drafted, strict=True)
         )
         return [change for change in decided if change is not None]
 
@@ -170,7 +171,7 @@ class Lifecycle:
             raise
         self.fan_out = max([self.fan_out, *(chunk.record.fan_out for chunk in chunks)])
 
-    def _records(self, chunks: Sequence[plan.DraftChunk]) -> list[tuple[str, Document]]:
+    def _records(self, chunks: Sequence[DraftChunk]) -> list[tuple[str, Document]]:
         written: list[tuple[str, Document]] = []
         for chunk in chunks:
             key = chunk.record.key

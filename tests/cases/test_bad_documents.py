@@ -13,7 +13,10 @@ from zoneinfo import ZoneInfo
 
 import pytest
 from langchain_core.documents import Document
+from langchain_core.stores import InMemoryStore
+from langchain_core.vectorstores import InMemoryVectorStore
 
+from langchain_rag import RAGVectorStore
 from langchain_rag._reserved import RESERVED
 from langchain_rag.errors import (
     ConfigurationError,
@@ -24,7 +27,7 @@ from langchain_rag.errors import (
     ReservedMetadataError,
     UnstorableMetadataError,
 )
-from langchain_rag.testing import Driver, World, audit, contents
+from langchain_rag.testing import CountingEmbeddings, Driver, World, audit, contents
 
 NUL, SURROGATE = "a\x00b", "a\ud800b"
 
@@ -395,3 +398,16 @@ async def test_k_of_nothing_and_beyond(
     assert embeddings.queries == []
     for k in (2, 3, 1000):
         assert len(await driver(rag, method, query, k=k)) == 2
+
+
+async def test_an_id_that_another_document_derives(driver: Driver) -> None:
+    rag = RAGVectorStore(
+        vectorstore=InMemoryVectorStore(CountingEmbeddings()),
+        docstore=InMemoryStore(),
+        source_id_key=None,
+    )
+    (derived,) = await driver(rag, "add_documents", [Document("text")])
+    await driver(rag, "delete", [derived])
+    with pytest.raises(DuplicateIdError, match=derived):
+        await driver(rag, "add_documents", [Document("text"), Document("other", id=derived)])
+    assert await driver(rag, "get_by_ids", [derived]) == []

@@ -154,6 +154,22 @@ async def test_the_user_imports_another_version_instead(
             assert found - desired == {row for row in unwanted if row[0] in left}
 
 
+@pytest.mark.parametrize(
+    "scenario", ["index scoped_full", "index incremental", "index full"], indirect=True
+)
+@pytest.mark.parametrize("name", FLAVOURS)
+async def test_the_user_goes_back_to_the_version_before(
+    lab: Lab, scenario: Scenario, driver: Driver, name: str
+) -> None:
+    """What `index()` was deleting when it was interrupted is wanted again, and comes back."""
+    async for where in points(lab, scenario.change, flavour_of(name, driver)):
+        with note(where):
+            await scenario.before(lab)
+            found = lab.found()
+            for letter, rows in lab.old.items():
+                assert rows <= found[letter], f"page {letter} is lost"
+
+
 @pytest.mark.parametrize("name", FLAVOURS)
 async def test_the_next_call_is_about_something_else(
     lab: Lab, scenario: Scenario, driver: Driver, name: str

@@ -80,7 +80,7 @@ def test_only_the_local_llm_gets_a_grammar() -> None:
 
     assert isinstance(local, DocumentTransformers)
     assert isinstance(remote, DocumentTransformers)
-    asked, others = local.members[0].llm, remote.members[0].llm  # type: ignore[attr-defined]
+    asked, others = local._members[0].llm, remote._members[0].llm  # type: ignore[attr-defined]
     assert isinstance(asked, RunnableBinding)
     assert "grammar" in asked.kwargs["extra_body"]
     assert isinstance(others, RunnableBinding)

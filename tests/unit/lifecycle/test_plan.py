@@ -9,7 +9,7 @@ from langchain_core.documents import Document
 
 from langchain_rag._reserved import CHUNK, DOCUMENT, KIND, TRANSFORMER
 from langchain_rag.errors import TransformerError
-from langchain_rag.lifecycle import plan
+from langchain_rag.lifecycle import drafts, plan
 from langchain_rag.lifecycle.identity import variation_id
 from langchain_rag.lifecycle.manifest import Manifest
 from langchain_rag.lifecycle.records import Variation
@@ -23,27 +23,27 @@ def source(text: str, **metadata: Any) -> SourceDocument:
     return found
 
 
-def drafts(
+def drafted(
     text: str,
     old: Manifest | None = None,
     chunk_fingerprint: str | None = "c",
     **metadata: Any,
-) -> list[plan.DraftChunk]:
+) -> list[drafts.DraftChunk]:
     outputs = [Document(line, metadata=metadata) for line in text.split("|")]
-    return plan.draft_chunks(source(text, **metadata), outputs, "", old, chunk_fingerprint)
+    return drafts.draft_chunks(source(text, **metadata), outputs, "", old, chunk_fingerprint)
 
 
 def change(
     text: str, old: Manifest | None = None, variations: int = 2, **metadata: Any
 ) -> plan.Change | None:
-    chunks = drafts(text, old, **metadata)
+    chunks = drafted(text, old, **metadata)
     for chunk in chunks:
         if chunk.before is None:
             content = chunk.record.content
             outputs = [Document(f"{content} {n}") for n in range(variations)]
-            plan.set_variations(chunk, outputs, "Maker")
+            drafts.set_variations(chunk, outputs, "Maker")
         elif not chunk.unchanged:
-            plan.keep_variations(
+            drafts.keep_variations(
                 chunk,
                 [
                     Variation("Maker", "Maker", f"{chunk.record.content} {n}", {})
@@ -115,8 +115,8 @@ def test_metadata_is_written_in_place() -> None:
 @pytest.mark.parametrize("prints", [None, "other"])
 def test_another_transformer_makes_it_all_anew(prints: str | None) -> None:
     old = new("one|two")
-    assert all(chunk.before is None for chunk in drafts("one|two", old, prints))
-    assert all(chunk.before is not None for chunk in drafts("one|two", old))
+    assert all(chunk.before is None for chunk in drafted("one|two", old, prints))
+    assert all(chunk.before is not None for chunk in drafted("one|two", old))
 
 
 def test_a_chunk_in_doubt_is_made_anew() -> None:
@@ -130,21 +130,21 @@ def test_a_chunk_in_doubt_is_made_anew() -> None:
             ),
         }
     )
-    assert [chunk.before is None for chunk in drafts("one|two", doubtful)] == [False, True]
+    assert [chunk.before is None for chunk in drafted("one|two", doubtful)] == [False, True]
 
 
 def test_equal_texts_are_chunks_of_their_own() -> None:
-    keys = [chunk.record.key for chunk in drafts("one|two|one|one")]
+    keys = [chunk.record.key for chunk in drafted("one|two|one|one")]
     assert len(set(keys)) == 4
     # The first of them keeps its key when others come and go.
-    assert [chunk.record.key for chunk in drafts("one|one")] == [keys[0], keys[2]]
+    assert [chunk.record.key for chunk in drafted("one|one")] == [keys[0], keys[2]]
 
 
 def test_whole() -> None:
-    assert drafts("one")[0].record.whole
-    assert not drafts("one|two")[0].record.whole
+    assert drafted("one")[0].record.whole
+    assert not drafted("one|two")[0].record.whole
     # Cut to one chunk, but not the text that came.
-    trimmed = plan.draft_chunks(source(" one "), [Document("one")], "", None, "c")
+    trimmed = drafts.draft_chunks(source(" one "), [Document("one")], "", None, "c")
     assert not trimmed[0].record.whole
 
 
@@ -159,18 +159,18 @@ def test_becoming_whole_rewrites_the_chunk_and_no_row() -> None:
 
 def test_nothing_of_something_is_an_error() -> None:
     with pytest.raises(TransformerError, match=r"parent_transformer returned nothing .*'doc'"):
-        plan.draft_chunks(source("text"), [Document(" ")], "", None, "c")
-    assert plan.draft_chunks(source(" \n"), [], "", None, "c") == []
+        drafts.draft_chunks(source("text"), [Document(" ")], "", None, "c")
+    assert drafts.draft_chunks(source(" \n"), [], "", None, "c") == []
 
 
 def test_variations_without_use_are_an_error() -> None:
-    (chunk,) = drafts("one")
+    (chunk,) = drafted("one")
     with pytest.raises(TransformerError, match=r"nothing usable for chunk .* 'doc'"):
-        plan.set_variations(chunk, [Document(""), Document("\n")], "Maker")
+        drafts.set_variations(chunk, [Document(""), Document("\n")], "Maker")
 
 
 def test_variations_are_cleaned_and_told_apart() -> None:
-    (chunk,) = drafts("one", page=1)
+    (chunk,) = drafted("one", page=1)
     outputs = [
         Document("q", metadata={KIND: "questions", TRANSFORMER: "Q", "page": 1}),
         Document("q", metadata={KIND: "questions", TRANSFORMER: "Q", "page": 1}),
@@ -179,7 +179,7 @@ def test_variations_are_cleaned_and_told_apart() -> None:
         Document("q", metadata={TRANSFORMER: "Other"}),
         Document("q"),
     ]
-    plan.set_variations(chunk, outputs, "Maker")
+    drafts.set_variations(chunk, outputs, "Maker")
     assert chunk.variations is not None
     assert [(v.kind, v.transformer, v.extra) for v in chunk.variations] == [
         ("questions", "Q", {}),
@@ -188,20 +188,20 @@ def test_variations_are_cleaned_and_told_apart() -> None:
         ("Maker", "Maker", {}),
     ]
     assert chunk.record.fan_out == 4
-    assert [row.metadata.get("page") for row in plan.rows_of(chunk)] == [1, 2, 1, 1]
+    assert [row.metadata.get("page") for row in drafts.rows_of(chunk)] == [1, 2, 1, 1]
 
 
 def test_without_a_chunk_transformer_the_row_is_the_chunk() -> None:
-    (chunk,) = drafts("one")
-    plan.set_variations(chunk, [chunk.input], None)
-    (row,) = plan.rows_of(chunk)
-    assert (row.page_content, row.metadata[KIND]) == ("one", plan.WHOLE_CHUNK)
+    (chunk,) = drafted("one")
+    drafts.set_variations(chunk, [chunk.input], None)
+    (row,) = drafts.rows_of(chunk)
+    assert (row.page_content, row.metadata[KIND]) == ("one", drafts.WHOLE_CHUNK)
     assert TRANSFORMER not in row.metadata
 
 
 def test_a_chunk_whose_variations_are_not_known_has_no_rows() -> None:
-    (chunk,) = drafts("one")
-    assert plan.rows_of(chunk) == []
+    (chunk,) = drafted("one")
+    assert drafts.rows_of(chunk) == []
 
 
 def test_a_deletion_names_everything() -> None:
@@ -217,6 +217,6 @@ def test_another_source_alone_is_a_change() -> None:
     moved, _ = (
         check_documents([Document("one")], ["doc"], key)[0] for key in (lambda d: "s", None)
     )
-    found = plan.change_of(moved, drafts("one", old), old, PRINTS)
+    found = plan.change_of(moved, drafted("one", old), old, PRINTS)
     assert found is not None
     assert (found.chunks, found.rows) == ([], [])

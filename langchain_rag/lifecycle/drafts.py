@@ -1,0 +1,212 @@
+"""Chunks and variations made of what the transformers returned; no I/O."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from langchain_core.documents import Document
+
+from langchain_rag._reserved import (
+    CHUNK,
+    DOCUMENT,
+    KIND,
+    RESERVED,
+    TRANSFORMER,
+    without_reserved,
+)
+from langchain_rag.errors import InvalidDocumentError, TransformerError
+from langchain_rag.lifecycle import codec, identity
+from langchain_rag.lifecycle.manifest import ChunkEntry, Manifest
+from langchain_rag.lifecycle.projection import projection
+from langchain_rag.lifecycle.records import ChunkRecord, Variation
+from langchain_rag.lifecycle.sources import SourceDocument
+
+WHOLE_CHUNK: Final = "chunk"
+"""Kind of the one variation of a chunk where there is no `chunk_transformer`."""
+
+
+@dataclass(slots=True)
+class DraftChunk:
+    """A chunk on its way into the stores.
+
+    Attributes:
+        record: What the docstore will hold.
+        metadata_hash: Hash of its metadata.
+        before: Its entry in the live manifest, if it can be built on.
+        variations: What will be searched for it; None while not known.
+    """
+
+    record: ChunkRecord
+    metadata_hash: str
+    before: ChunkEntry | None
+    variations: list[Variation] | None = None
+
+    @property
+    def unchanged(self) -> bool:
+        """Whether its variations stand in the vector store as they have to."""
+        return self.before is not None and self.before.metadata_hash == self.metadata_hash
+
+    @property
+    def input(self) -> Document:
+        """The document to hand to the `chunk_transformer`."""
+        return Document(
+            id=self.record.key,
+            page_content=self.record.content,
+            metadata=codec.decode(self.record.metadata),
+        )
+
+    @property
+    def entry(self) -> ChunkEntry:
+        """Its entry in the next manifest."""
+        if self.before is not None and self.variations is None:
+            return replace(self.before, metadata_hash=self.metadata_hash)
+        kinds = Counter(variation.kind for variation in self.variations or ())
+        return ChunkEntry(self.record.key, self.metadata_hash, tuple(kinds.items()))
+
+
+def draft_chunks(
+    source: SourceDocument,
+    outputs: Iterable[Document],
+    namespace: str,
+    old: Manifest | None,
+    chunk_fingerprint: str | None,
+) -> list[DraftChunk]:
+    """Make chunks of what the `parent_transformer` returned for a document.
+
+    Args:
+        source: The document.
+        outputs: What came of it; blank texts are dropped.
+        namespace: Namespace of the store.
+        old: The live manifest of the document.
+        chunk_fingerprint: Identity of the `chunk_transformer`, None where it has none.
+
+    Returns:
+        The chunks in reading order. Those that may build on the live version know it.
+
+    Raises:
+        TransformerError: Nothing came of a document that has text, or text that cannot be
+            stored.
+        UnstorableMetadataError: The metadata would not read back.
+    """
+    kept = [output for output in outputs if output.page_content.strip()]
+    if not kept and source.content.strip():
+        message = (
+            f"The parent_transformer returned nothing for document {source.document_id!r}, "
+            "which has text. Let it return at least one chunk, or do not import the document."
+        )
+        raise TransformerError(message)
+    whole = len(kept) == 1 and kept[0].page_content == source.content
+    reusable = (
+        {entry.key: entry for entry in old.chunks if entry.metadata_hash}
+        if old and chunk_fingerprint is not None and old.chunk_fingerprint == chunk_fingerprint
+        else {}
+    )
+    owner = f"a chunk of document {source.document_id!r}"
+    ordinals = Counter[str]()
+    chunks: list[DraftChunk] = []
+    for output in kept:
+        content = _storable(output.page_content, owner)
+        metadata = codec.encode(without_reserved(output.metadata), owner)
+        key = identity.chunk_key(namespace, source.document_id, content, ordinals[content])
+        ordinals[content] += 1
+        before = reusable.get(key)
+        record = ChunkRecord(
+            key=key,
+            document_id=source.document_id,
+            content=content,
+            metadata=metadata,
+            whole=whole,
+            fan_out=before.fan_out if before else 0,
+        )
+        metadata_hash = identity.digest(codec.canonical(metadata))
+        chunks.append(DraftChunk(record, metadata_hash, before))
+    return chunks
+
+
+def set_variations(chunk: DraftChunk, outputs: Sequence[Document], made_by: str | None) -> None:
+    """Give a chunk the variations that the `chunk_transformer` returned for it.
+
+    Blank ones are dropped, equal ones of one kind merged.
+
+    Args:
+        chunk: The chunk; it is changed.
+        outputs: What came of it.
+        made_by: Class name of the transformer, for outputs that do not say; None without one.
+
+    Raises:
+        TransformerError: Nothing usable came of it.
+        UnstorableMetadataError: The metadata would not read back.
+    """
+    owner = f"a variation of chunk {chunk.record.key!r}"
+    variations: dict[tuple[str, str], Variation] = {}
+    for output in outputs:
+        if not output.page_content.strip():
+            continue
+        text = _storable(output.page_content, owner)
+        metadata = codec.encode(output.metadata, owner)
+        made = metadata.get(TRANSFORMER, made_by)
+        kind = metadata.get(KIND) or made or WHOLE_CHUNK
+        extra = {
+            key: value
+            for key, value in metadata.items()
+            if key not in RESERVED
+            and (key not in chunk.record.metadata or chunk.record.metadata[key] != value)
+        }
+        variations.setdefault((kind, text), Variation(kind, made, text, extra))
+    if not variations:
+        message = (
+            f"The chunk_transformer returned nothing usable for chunk {chunk.record.key!r} of "
+            f"document {chunk.record.document_id!r}, so no search could find it. Let it return "
+            "at least one text, for example by adding a CopyDocumentTransformer."
+        )
+        raise TransformerError(message)
+    keep_variations(chunk, list(variations.values()))
+
+
+def keep_variations(chunk: DraftChunk, variations: list[Variation]) -> None:
+    """Give a chunk variations that are fit to be stored.
+
+    Args:
+        chunk: The chunk; it is changed.
+        variations: Its variations.
+    """
+    chunk.variations = variations
+    chunk.record = replace(chunk.record, fan_out=len(variations))
+
+
+def rows_of(chunk: DraftChunk) -> list[Document]:
+    """Make the rows of the vector store for a chunk's variations.
+
+    Args:
+        chunk: A chunk whose variations are known.
+
+    Returns:
+        One document for each variation: its id, its text, what of the metadata a store can
+        filter on, and whom it belongs to.
+    """
+    positions = Counter[str]()
+    rows: list[Document] = []
+    for variation in chunk.variations or ():
+        metadata = projection(codec.decode({**chunk.record.metadata, **variation.extra}))
+        metadata |= {
+            KIND: variation.kind,
+            CHUNK: chunk.record.key,
+            DOCUMENT: chunk.record.document_id,
+        }
+        if variation.transformer is not None:
+            metadata[TRANSFORMER] = variation.transformer
+        id_ = identity.variation_id(chunk.record.key, variation.kind, positions[variation.kind])
+        positions[variation.kind] += 1
+        rows.append(Document(id=id_, page_content=variation.text, metadata=metadata))
+    return rows
+
+
+def _storable(text: str, owner: str) -> str:
+    fault = codec.unstorable_text(text)
+    if fault is not None:
+        message = f"The text of {owner} has {fault}, which not every store can hold. Remove it."
+        raise InvalidDocumentError(message)
+    return text
