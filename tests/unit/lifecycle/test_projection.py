@@ -14,7 +14,7 @@ def test_what_is_flat_stays() -> None:
 
 
 def test_what_stores_refuse_stays_out() -> None:
-    metadata = {
+    metadata: dict[str, Any] = {
         "": "x",
         "none": None,
         "list": [1],
