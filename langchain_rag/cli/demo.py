@@ -78,9 +78,9 @@ def run(
                 f"The variations here were made with the LLM {before.llm!r}: all are made"
                 " again."
             )
+        stack.enter_context(_interruptible(_nothing if local is None else local.stop))
         if local is not None:
             stack.enter_context(models.without_tracing())
-            stack.enter_context(_stopping(local.stop))
             model = stack.enter_context(local)
         store = stack.enter_context(
             opened(
@@ -209,19 +209,38 @@ class Story:
         )
 
 
+def _nothing() -> None:
+    """Stop nothing: there is no server."""
+
+
 @contextmanager
-def _stopping(stop: Callable[[], None]) -> Generator[None]:
-    """On Ctrl-C, stop the model server before anything waits for its answers."""
+def _interruptible(stop: Callable[[], None]) -> Generator[None]:
+    """Make Ctrl-C end what runs inside, and end it at once.
+
+    Args:
+        stop: Called first, so that nothing waits for answers of the model server.
+
+    Yields:
+        Nothing.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
+    asked: list[int] = []
 
-    def interrupted(*_: object) -> None:
+    def interrupt(signum: int, _: object) -> None:
+        asked.append(signum)
         stop()
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGINT, interrupted)
+    before = signal.signal(signal.SIGINT, interrupt)
     try:
         yield
+    except Exception as error:
+        # Between here and there are calls that hand any exception on as a result, and then
+        # as the cause of another.
+        if asked:
+            raise KeyboardInterrupt from error
+        raise
     finally:
         signal.signal(signal.SIGINT, before)

@@ -120,6 +120,16 @@ class Lifecycle:
                 changes = [plan.deletion(manifest) for manifest in manifests.values()]
                 yield from self._apply(changes, writer, {})
 
+    def stored(self, document_ids: Sequence[str]) -> Flow[list[bool]]:
+        """Say for each document whether it is stored, after sweeping leftovers.
+
+        Args:
+            document_ids: The documents.
+        """
+        yield from self._recovery.sweep_leftovers()
+        found = yield from self.stores.mget([self.keys.manifest(id_) for id_ in document_ids])
+        return [value is not None for value in found]
+
     def _plan(
         self,
         batch: Sequence[SourceDocument],

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 __all__ = ["LocalLLM"]
 
 MODEL_NAME: Final = "SmolLM2-135M-Instruct.Q4_1"
+ONE_CALL_EACH: Final = {"Connection": "close"}
+"""A connection costs nothing on loopback; one that is kept would outlive the server."""
 
 
 class LocalLLM:
@@ -73,8 +75,8 @@ class LocalLLM:
             max_retries=0,
             # What the environment says about proxies is not meant for loopback.
             openai_proxy=None,
-            http_client=DefaultHttpxClient(trust_env=False),
-            http_async_client=DefaultAsyncHttpxClient(trust_env=False),
+            http_client=DefaultHttpxClient(trust_env=False, headers=ONE_CALL_EACH),
+            http_async_client=DefaultAsyncHttpxClient(trust_env=False, headers=ONE_CALL_EACH),
         )
 
     def __exit__(

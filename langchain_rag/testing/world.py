@@ -30,7 +30,6 @@ from langchain_rag.testing.fakes import CountingEmbeddings
 from langchain_rag.testing.faults import FaultPlan
 from langchain_rag.testing.faulty import FaultyDocStore, FaultyVectorStore
 from langchain_rag.vectorstores import RAGVectorStore
-from langchain_rag.vectorstores.factories import index_kwargs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -74,7 +73,7 @@ class World:
 
     def index_kwargs(self, rag: RAGVectorStore) -> dict[str, Any]:
         """Return the arguments of `index()` that go with a store of this world."""
-        return index_kwargs(rag, self.record_manager)
+        return rag.index_kwargs(self.record_manager)
 
     def save(self) -> tuple[Mapping[str, Any], ...]:
         """Return a copy of everything, for `load`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from langchain_core.documents import Document
 from langchain_core.indexing import RecordManager
@@ -16,28 +16,16 @@ if TYPE_CHECKING:
     from sqlalchemy import URL, Engine
     from sqlalchemy.ext.asyncio import AsyncEngine
 
-    from langchain_rag.vectorstores._base import BaseRAGVectorStore
 
-
-def index_kwargs(rag: BaseRAGVectorStore, record_manager: RecordManager) -> dict[str, Any]:
-    """Return the arguments of LangChain's `index()` that go with a store."""
-    return {
-        "record_manager": record_manager,
-        "vector_store": rag,
-        "source_id_key": rag.source_id_key,
-        "key_encoder": key_encoder(rag.fingerprints),
-    }
-
-
-def index_kwargs_in_memory(rag: BaseRAGVectorStore, namespace: str) -> dict[str, Any]:
-    """Return the same with a record manager in memory."""
+def record_manager_in_memory(namespace: str) -> RecordManager:
+    """Make a record manager that lives as long as the process."""
     from langchain_rag.storage.memory_record_manager import (  # noqa: PLC0415 - cheap imports
         InMemoryRecordManager,
     )
 
     record_manager = InMemoryRecordManager(namespace=namespace)
     record_manager.create_schema()
-    return index_kwargs(rag, record_manager)
+    return record_manager
 
 
 def sql_parts(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
+from langchain_core.indexing import RecordManager
 from langchain_core.stores import BaseStore, InMemoryStore
 from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
 from typing_extensions import override
@@ -15,6 +16,7 @@ from langchain_rag.lifecycle.sources import SourceIdKey
 from langchain_rag.vectorstores import factories
 from langchain_rag.vectorstores._searching import SearchingMixin
 from langchain_rag.vectorstores._writing import WritingMixin
+from langchain_rag.vectorstores.record_manager import StoredRecordManager
 
 if TYPE_CHECKING:
     from langchain_core.structured_query import Visitor
@@ -88,6 +90,39 @@ class RAGVectorStore(WritingMixin, SearchingMixin):
         from langchain_rag.structured_query import translator_for  # noqa: PLC0415
 
         return translator_for(self.vectorstore)
+
+    def index_kwargs(self, record_manager: RecordManager) -> dict[str, Any]:
+        """Return what LangChain's `index()` and `aindex()` need beside the documents.
+
+        Args:
+            record_manager: Notes what `index()` has seen; its schema must be there.
+
+        Returns:
+            `record_manager`, which answers that a document exists only where it is also
+            stored; `vector_store`, this one; `source_id_key`; and `key_encoder`, by which a
+            changed transformer is a change of the documents.
+
+        Example:
+            >>> from langchain_core.documents import Document
+            >>> from langchain_core.embeddings import DeterministicFakeEmbedding
+            >>> from langchain_core.indexing import index
+            >>> from langchain_core.stores import InMemoryStore
+            >>> from langchain_rag.storage import InMemoryRecordManager
+            >>> rag = RAGVectorStore(
+            ...     vectorstore=InMemoryVectorStore(DeterministicFakeEmbedding(size=8)),
+            ...     docstore=InMemoryStore(),
+            ... )
+            >>> pages = [Document("Numbers", metadata={"source": "numbers.md"})]
+            >>> index_kwargs = rag.index_kwargs(InMemoryRecordManager("pages"))
+            >>> index(pages, cleanup="scoped_full", **index_kwargs)["num_added"]
+            1
+        """
+        return {
+            "record_manager": StoredRecordManager(record_manager, self._lifecycle),
+            "vector_store": self,
+            "source_id_key": self.source_id_key,
+            "key_encoder": factories.key_encoder(self.fingerprints),
+        }
 
     @classmethod
     @override
@@ -186,7 +221,8 @@ class RAGVectorStore(WritingMixin, SearchingMixin):
             (1, 0)
         """
         rag = cls(vectorstore=vectorstore, docstore=InMemoryStore(), **kwargs)
-        return rag, factories.index_kwargs_in_memory(rag, kwargs.get("namespace", ""))
+        records = factories.record_manager_in_memory(kwargs.get("namespace", ""))
+        return rag, rag.index_kwargs(records)
 
     @classmethod
     def from_vs_in_sql(
@@ -229,4 +265,4 @@ class RAGVectorStore(WritingMixin, SearchingMixin):
         """
         docstore, record_manager = factories.sql_parts(db_url, engine, namespace)
         rag = cls(vectorstore=vectorstore, docstore=docstore, namespace=namespace, **kwargs)
-        return rag, factories.index_kwargs(rag, record_manager)
+        return rag, rag.index_kwargs(record_manager)

@@ -141,7 +141,7 @@ def test_an_llm_that_fails_leaves_what_the_next_run_continues(
             if not quota:
                 raise RuntimeError("quota exceeded")
             quota.pop()
-            return super()._call(*args, **kwargs)  # type: ignore[arg-type]
+            return super()._call(*args, **kwargs)
 
     quota = [1] * 18
     five = [*FEW, Document("Sets.", metadata={"source": "zzz.md", "title": "Sets"})]
@@ -173,18 +173,35 @@ def test_ctrl_c_stops_the_server_before_all_else() -> None:
     stopped: list[int] = []
     before = signal.getsignal(signal.SIGINT)
 
-    with pytest.raises(KeyboardInterrupt), demo._stopping(lambda: stopped.append(1)):
+    with pytest.raises(KeyboardInterrupt), demo._interruptible(lambda: stopped.append(1)):
         signal.raise_signal(signal.SIGINT)
 
     assert stopped == [1]
     assert signal.getsignal(signal.SIGINT) is before
 
 
+def test_ctrl_c_that_became_another_error_is_ctrl_c() -> None:
+    # `Runnable.batch(return_exceptions=True)` returns it, and what comes of it is raised.
+    def swallow() -> None:
+        try:
+            signal.raise_signal(signal.SIGINT)
+        except KeyboardInterrupt as error:
+            raise TransformerError("the model call failed") from error
+
+    with pytest.raises(KeyboardInterrupt), demo._interruptible(demo._nothing):
+        swallow()
+
+
+def test_other_errors_stay_what_they_are() -> None:
+    with pytest.raises(TransformerError), demo._interruptible(demo._nothing):
+        raise TransformerError("the model call failed")
+
+
 def test_outside_the_main_thread_signals_are_left_alone() -> None:
     handlers: list[object] = []
 
     def work() -> None:
-        with demo._stopping(lambda: None):
+        with demo._interruptible(lambda: None):
             handlers.append(signal.getsignal(signal.SIGINT))
 
     thread = threading.Thread(target=work)
