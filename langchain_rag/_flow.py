@@ -26,7 +26,9 @@ Example:
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Generator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeAlias, TypeVar
 
@@ -46,12 +48,14 @@ class Operation:
         async_: What `arun` calls and awaits.
         args: Positional arguments of either.
         kwargs: Keyword arguments of either.
+        to_its_end: Whether a cancelled task waits for it; see `call_to_its_end`.
     """
 
     sync: Callable[..., Any]
     async_: Callable[..., Awaitable[Any]]
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
+    to_its_end: bool = False
 
 
 Flow: TypeAlias = Generator[Operation, Any, T]
@@ -75,6 +79,31 @@ def call(
         A flow to `yield from`, which returns what the chosen callable returned.
     """
     result: T = yield Operation(sync, async_, args, kwargs)
+    return result
+
+
+def call_to_its_end(
+    sync: Callable[P, T],
+    async_: Callable[P, Awaitable[T]],
+    *args: P.args,
+    **kwargs: P.kwargs,
+) -> Flow[T]:
+    """Do the same for an operation that writes.
+
+    The asynchronous half of a synchronous store runs in a thread, which outlives the task
+    that awaits it. A task that is cancelled meanwhile waits until the write is over, and is
+    cancelled then: what comes after must not be overtaken by it.
+
+    Args:
+        sync: The synchronous callable.
+        async_: Its asynchronous twin, which takes the same arguments.
+        *args: Positional arguments of either.
+        **kwargs: Keyword arguments of either.
+
+    Returns:
+        A flow to `yield from`, which returns what the chosen callable returned.
+    """
+    result: T = yield Operation(sync, async_, args, kwargs, to_its_end=True)
     return result
 
 
@@ -114,7 +143,7 @@ async def arun(flow: Flow[T]) -> T:
         operation = next(flow)
         while True:
             try:
-                result = await operation.async_(*operation.args, **operation.kwargs)
+                result = await _performed(operation)
             except BaseException as error:  # noqa: BLE001 - the flow decides, whatever it is
                 operation = flow.throw(error)
             else:
@@ -122,3 +151,21 @@ async def arun(flow: Flow[T]) -> T:
     except StopIteration as stop:
         value: T = stop.value
         return value
+
+
+async def _performed(operation: Operation) -> Any:
+    awaitable = operation.async_(*operation.args, **operation.kwargs)
+    if not operation.to_its_end:
+        return await awaitable
+    task = asyncio.ensure_future(awaitable)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        while not task.done():
+            with suppress(asyncio.CancelledError):
+                await asyncio.wait([task])
+        if not task.cancelled():
+            # Cancelled or failed, the caller is told of the cancellation; asking for the
+            # failure keeps asyncio from reporting it as forgotten.
+            task.exception()
+        raise

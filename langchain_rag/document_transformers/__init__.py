@@ -18,6 +18,7 @@ from __future__ import annotations
 from langchain_rag.document_transformers.base import LazyDocumentTransformer
 from langchain_rag.document_transformers.copy import CopyDocumentTransformer
 from langchain_rag.document_transformers.fingerprint import fingerprint_of
+from langchain_rag.document_transformers.metadata import reads_metadata
 from langchain_rag.document_transformers.parallel import DocumentTransformers
 from langchain_rag.document_transformers.pipeline import DocumentTransformerPipeline
 from langchain_rag.document_transformers.questions import GenerateQuestionsTransformer
@@ -37,4 +38,5 @@ __all__ = [
     "SummarizeAndQuestionsTransformer",
     "SummarizeTransformer",
     "fingerprint_of",
+    "reads_metadata",
 ]

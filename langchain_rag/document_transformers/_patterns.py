@@ -12,7 +12,10 @@ THOUGHTS: Final = re.compile(
 FENCE: Final = re.compile(r"^\s*(```|~~~)\s*\w*\s*$")
 MARKS: Final = "?\uff1f\u061f\u2e2e\u055e\u037e"
 COLON: Final = "[:\uff1a]"
-QUESTION_END: Final = re.compile(rf"([{MARKS}]+[\"'\u201d\u2019\u00bb)\]*]*)")
+CLOSERS: Final = "[\"'\u201d\u2019\u00bb)\\]*]*"
+QUESTION_END: Final = re.compile(rf"([{MARKS[1:]}]+{CLOSERS}|\?+{CLOSERS}(?=\s+[^\sa-z]|\s*$))")
+"""A mark inside a sentence (of a URL, of a quotation) ends no question."""
+ANY_MARK: Final = re.compile(rf"([{MARKS}]+{CLOSERS})")
 
 WORDS: Final = (
     "questions?|q|preguntas?|perguntas?|fragen?|domand[ae]|vra(?:ag|gen)"
@@ -40,6 +43,9 @@ PREAMBLE: Final = re.compile(
     r"^(?:sure|certainly|of course|okay|ok|absolutely|here(?:['\u2019]s| is| are)"
     rf"|below (?:is|are)|the following)\b.*(?:{COLON}|[!.])$",
     re.IGNORECASE,
+)
+CONSENT: Final = re.compile(
+    r"^(?:sure|certainly|of course|okay|ok|absolutely)\s*[,!.]", re.IGNORECASE
 )
 SUMMARY_LABEL: Final = re.compile(
     rf"^[\s>\#*_-]*(?:\w+\s+)?(?:{SUMMARY_WORDS})\s*[*_]*\s*(?:{COLON}|$)[\s*_]*",

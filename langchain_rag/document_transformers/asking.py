@@ -92,6 +92,10 @@ def raise_failures(transformer: object, asked: list[Asked], answers: list[Any]) 
     ]
     if not failed:
         return
+    for _, error in failed:
+        if not isinstance(error, Exception):
+            # LangChain's batch() hands back Ctrl-C too, which is nobody's failure.
+            raise error
     first, error = failed[0]
     msg = (
         f"{type(transformer).__name__}: the model call failed for document"

@@ -54,6 +54,8 @@ class LazyDocumentTransformer(Composable):
         version: Identity that you vouch for: raise it whenever the results for the same
             document would change. Without it, a transformer of your own has no
             `fingerprint`, and nothing that depends on one (caching) applies to it.
+        reads_metadata: Whether the texts made depend on metadata too. Where they do not, say
+            so with False: a change of metadata alone then makes nothing again.
         window_size: How many documents the lazy forms read before they give results.
 
     Example:
@@ -70,6 +72,7 @@ class LazyDocumentTransformer(Composable):
     accepts_config: ClassVar[bool] = True
     kind: ClassVar[str | None] = None
     version: str | None = None
+    reads_metadata: bool = True
     window_size: int = 1
 
     @abstractmethod

@@ -25,6 +25,10 @@ class CopyDocumentTransformer(LazyDocumentTransformer):
 
     kind: ClassVar[str | None] = "copy"
 
+    def __init__(self) -> None:
+        # A subclass may do anything.
+        self.reads_metadata = not is_ours(self)
+
     @property
     def fingerprint(self) -> str | None:
         """Identity of the class: a copy has nothing else that could change."""

@@ -87,6 +87,7 @@ class LLMDocumentTransformer(LazyDocumentTransformer):
         )
         self.get_input: GetInput = get_input or context_of
         self.version = version
+        self.reads_metadata = get_input is not None or not is_ours(self)
         self.max_attempts = max_attempts
         if get_input is None:
             self._check({"context": ""} | self._variables())

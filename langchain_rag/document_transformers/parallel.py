@@ -8,6 +8,7 @@ from langchain_rag.document_transformers._groups import Group
 from langchain_rag.document_transformers.base import LazyDocumentTransformer
 from langchain_rag.document_transformers.fingerprint import digest_of_members
 from langchain_rag.document_transformers.member import as_lazy
+from langchain_rag.document_transformers.metadata import reads_metadata
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -56,6 +57,7 @@ class DocumentTransformers(LazyDocumentTransformer):
                 members.append(transformer)
         self.transformers: tuple[BaseDocumentTransformer, ...] = tuple(members)
         self._members = tuple(as_lazy(member) for member in members)
+        self.reads_metadata = any(map(reads_metadata, self.transformers))
         self.window_size = max((member.window_size for member in self._members), default=1)
 
     @property

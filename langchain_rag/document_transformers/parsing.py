@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, TypeAlias, cast
 
 from langchain_rag.document_transformers._patterns import (
     ANSWER,
+    ANY_MARK,
     BULLET,
+    CONSENT,
     FENCE,
     MARKS,
     PREAMBLE,
@@ -89,7 +91,7 @@ def questions_of(answer: str, *, limit: int, echoes: Collection[str] = ()) -> li
     lines = _lines(_unwrapped(answer, "questions"))
     asked = [question for line in lines for question in _asked(line)]
     if not asked:
-        asked = [line for line in map(_unnumbered, lines) if not _is_introduction(line)]
+        asked = _without_introductions(list(map(_unnumbered, lines)))
     return _distinct(asked, echoes)[:limit]
 
 
@@ -112,8 +114,9 @@ def summary_of(answer: str, *, echoes: Collection[str] = (), text: str = "") -> 
     lines: list[str] = []
     for line in _lines(_unwrapped(answer, "summary")):
         rest = SUMMARY_LABEL.sub("", line).strip()
-        if rest and not _is_introduction(rest) and _compared(rest) not in echoes:
+        if rest and _compared(rest) not in echoes:
             lines.append(rest)
+    lines = _without_introductions(lines)
     copied = lines_of(text)
     own = [line for line in lines if _compared(line) not in copied]
     return "\n".join(_distinct(own or lines, ()))
@@ -170,6 +173,8 @@ def _asked(line: str) -> list[str]:
         return []
     # Splitting is linear, where a search for "anything, then a mark" is quadratic.
     parts = QUESTION_END.split(text)
+    if len(parts) == 1:
+        parts = ANY_MARK.split(text)
     return [
         _unnumbered(words + end) for words, end in zip(parts[::2], parts[1::2], strict=False)
     ]
@@ -211,8 +216,12 @@ def _compared(line: str) -> str:
     return " ".join(words).strip(" .:;,!*_\"'" + MARKS)
 
 
-def _is_introduction(line: str) -> bool:
-    return line.endswith((":", "\uff1a")) or PREAMBLE.match(line) is not None
+def _without_introductions(lines: list[str]) -> list[str]:
+    """Drop lines that announce others; a sentence that only sounds so is all there is."""
+    lines = [
+        line for line in lines if not line.endswith((":", "\uff1a")) and not CONSENT.match(line)
+    ]
+    return [line for line in lines if not PREAMBLE.match(line)] or lines
 
 
 def _distinct(lines: Iterable[str], echoes: Collection[str]) -> list[str]:
@@ -239,7 +248,11 @@ def _texts(data: Json) -> list[str]:
 
 
 def _json_of(answer: str) -> Json:
-    text = "\n".join(_lines(answer))
+    lines = _lines(answer)
+    # It may be announced.
+    while lines and lines[0].endswith((":", "\uff1a")):
+        lines = lines[1:]
+    text = "\n".join(lines)
     if not text.startswith(("{", "[")):
         return None
     try:

@@ -16,7 +16,20 @@ from langchain_rag.errors import ConcurrentWriteError
 
 _lock = threading.Lock()
 _writers: set[str] = set()
-_documents: set[tuple[int, str]] = set()
+_documents: set[tuple[object, str]] = set()
+
+left_behind: set[tuple[object, str]] = set()
+"""Docstores, with the prefix of their intents, where a call of this process failed since
+they were last swept. All instances on one docstore learn of it here."""
+
+
+def place_of(docstore: object) -> object:
+    """Say what a docstore stands on, the same for two docstores on one database.
+
+    Args:
+        docstore: A docstore; those that can, say so (`SQLDocStore.identity`).
+    """
+    return getattr(docstore, "identity", id(docstore))
 
 
 def is_writing(writer: str) -> bool:
@@ -55,7 +68,8 @@ def writing(docstore: object, documents: Mapping[str, str]) -> Generator[str]:
     Raises:
         ConcurrentWriteError: Another call has claimed one of them.
     """
-    claims = {(id(docstore), key): id_ for key, id_ in documents.items()}
+    store = place_of(docstore)
+    claims = {(store, key): id_ for key, id_ in documents.items()}
     writer = uuid4().hex
     with _lock:
         taken = claims.keys() & _documents

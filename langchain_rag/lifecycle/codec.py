@@ -28,6 +28,9 @@ from langchain_rag.errors import UnstorableMetadataError
 
 C = TypeVar("C", datetime, time)
 
+MAX_DEPTH: Final = 50
+"""Levels of nesting. What is stored must be read under any stack, deeper than this one."""
+
 _TAG: Final = "$type"
 # LangChain's serialisation gives dicts with an "lc" key a meaning of its own; one in user
 # metadata is stored as a list of pairs, so that no docstore ever interprets it.
@@ -112,6 +115,7 @@ class _Encoder:
 
     def __init__(self, owner: str) -> None:
         self._owner = owner
+        self._depth = 0
 
     def key(self, key: object) -> str:
         if not isinstance(key, str) or type(key) is not str:
@@ -128,6 +132,15 @@ class _Encoder:
             return self._text(value, path)
         if kind in {int, float}:
             return self._number(value, path)
+        self._depth += 1
+        if self._depth > MAX_DEPTH:
+            raise RecursionError
+        encoded = self._nested(value, path)
+        self._depth -= 1
+        return encoded
+
+    def _nested(self, value: Any, path: str) -> Any:
+        kind = type(value)  # pyright: ignore[reportUnknownVariableType]
         if kind is list:
             return [self.value(item, f"{path}[{n}]") for n, item in enumerate(value)]
         if kind is dict:

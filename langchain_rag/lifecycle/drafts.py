@@ -53,7 +53,8 @@ class DraftChunk:
     def input(self) -> Document:
         """The document to hand to the `chunk_transformer`."""
         return Document(
-            id=self.record.key,
+            # For errors only: whoever reads one knows the document, not the key.
+            id=f"{self.record.document_id}/{self.record.key}",
             page_content=self.record.content,
             metadata=codec.decode(self.record.metadata),
         )
@@ -147,8 +148,8 @@ def set_variations(chunk: DraftChunk, outputs: Sequence[Document], made_by: str 
             continue
         text = _storable(output.page_content, owner)
         metadata = codec.encode(output.metadata, owner)
-        made = metadata.get(TRANSFORMER, made_by)
-        kind = metadata.get(KIND) or made or WHOLE_CHUNK
+        made = _text(metadata.get(TRANSFORMER)) or made_by
+        kind = _text(metadata.get(KIND)) or made or WHOLE_CHUNK
         extra = {
             key: value
             for key, value in metadata.items()
@@ -210,3 +211,8 @@ def _storable(text: str, owner: str) -> str:
         message = f"The text of {owner} has {fault}, which not every store can hold. Remove it."
         raise InvalidDocumentError(message)
     return text
+
+
+def _text(value: object) -> str | None:
+    # A transformer of the user's may use our keys for anything.
+    return value if isinstance(value, str) else None

@@ -9,13 +9,17 @@ from typing import Any, Final
 _LARGEST: Final = 2**63
 """No store keeps a larger integer; some refuse it, others round it."""
 
+_REFUSED: Final = ("$", "#", "chroma:")
+"""Beginnings of keys that Chroma keeps for itself."""
+
 
 def projection(metadata: dict[str, Any]) -> dict[str, str | int | float | bool]:
     """Flatten metadata to what every vector store accepts and can filter on.
 
     Text, numbers and truth values stay; dates and times become ISO 8601 texts, which sort
     as they should; anything nested, None, numbers that are not finite, integers of more
-    than 64 bits and what has an empty key stay out. The docstore keeps the metadata whole.
+    than 64 bits, and keys that are empty or that a store keeps for itself, stay out. The
+    docstore keeps the metadata whole.
 
     Args:
         metadata: Metadata as the user gave it.
@@ -29,7 +33,7 @@ def projection(metadata: dict[str, Any]) -> dict[str, str | int | float | bool]:
     """
     flat: dict[str, str | int | float | bool] = {}
     for key, value in metadata.items():
-        if not key:
+        if not key or key.startswith(_REFUSED):
             continue
         if isinstance(value, date | time):
             flat[key] = value.isoformat()

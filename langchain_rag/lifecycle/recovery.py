@@ -27,15 +27,27 @@ class Recovery:
         stores: Where everything is.
         keys: Where in the docstore.
 
-    Attributes:
-        unswept: Whether intents may be left that nobody has looked for: at first, by earlier
-            processes; later, by calls that failed.
     """
 
     def __init__(self, stores: Stores, keys: StorageKeys) -> None:
         self._stores = stores
         self._keys = keys
-        self.unswept = True
+        self._place = (claims.place_of(stores.docstore), keys.intents)
+        # Earlier processes may have left something.
+        self._first = True
+
+    @property
+    def unswept(self) -> bool:
+        """Whether intents may be left that nobody has looked for."""
+        return self._first or self._place in claims.left_behind
+
+    @unswept.setter
+    def unswept(self, value: bool) -> None:
+        self._first = value
+        if value:
+            claims.left_behind.add(self._place)
+        else:
+            claims.left_behind.discard(self._place)
 
     def clear(self, intents: Sequence[Intent], live: Mapping[str, Manifest]) -> Flow[None]:
         """Delete what intents name and manifests do not, then the intents.

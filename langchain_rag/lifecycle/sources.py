@@ -69,6 +69,7 @@ def check_documents(
         InvalidDocumentError: One of them cannot be stored; the message says which and why.
     """
     check_list(ids)
+    ids = None if ids is None else list(ids)
     if ids is not None and len(ids) != len(documents):
         message = (
             f"{len(ids)} ids were given for {len(documents)} documents. "
@@ -124,6 +125,24 @@ def check_unique(ids: Sequence[str]) -> None:
             )
             raise DuplicateIdError(message)
         seen.add(id_)
+
+
+def check_text(id_: object) -> str:
+    """Refuse an id that is no text.
+
+    Args:
+        id_: What the user gave.
+
+    Returns:
+        The same.
+
+    Raises:
+        InvalidDocumentError: It is no text.
+    """
+    if not isinstance(id_, str):
+        message = f"An id must be a text, not {id_!r}. Leave it out, or give its text."
+        raise InvalidDocumentError(message)
+    return id_
 
 
 def check_id(id_: object) -> str:

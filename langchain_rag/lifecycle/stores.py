@@ -7,16 +7,20 @@ from itertools import islice
 from typing import Any, Final, TypeVar, cast
 
 from langchain_core.documents import Document
-from langchain_core.stores import BaseStore
+from langchain_core.stores import BaseStore, InMemoryBaseStore
 from langchain_core.vectorstores import VectorStore
 
-from langchain_rag._flow import Flow, call
+from langchain_rag._flow import Flow, call, call_to_its_end
 from langchain_rag.errors import ConfigurationError, IdsIgnoredError, StoreError
 
 T = TypeVar("T")
 
 MAX_ROWS: Final = 5_000
 """Rows in one call: below Chroma's limit of 5,461, the lowest of the stores we know."""
+
+
+CHUNK_STORE: Final = "BaseRAGVectorStore"
+"""Our own store, which stands above this room and cannot be imported here."""
 
 
 def batched(items: Iterable[T], size: int) -> Iterator[list[T]]:
@@ -54,17 +58,21 @@ class Stores:
     def mset(self, records: Sequence[tuple[str, Document]]) -> Flow[None]:
         """Write records."""
         for batch in batched(records, MAX_ROWS):
-            yield from call(self.docstore.mset, self.docstore.amset, batch)
+            yield from call_to_its_end(self.docstore.mset, self.docstore.amset, batch)
 
     def mdelete(self, keys: Sequence[str]) -> Flow[None]:
         """Delete records."""
         for batch in batched(keys, MAX_ROWS):
-            yield from call(self.docstore.mdelete, self.docstore.amdelete, batch)
+            yield from call_to_its_end(self.docstore.mdelete, self.docstore.amdelete, batch)
 
     def keys(self, prefix: str) -> Flow[list[str]]:
         """List the keys that begin with a prefix."""
 
         def list_keys() -> list[str]:
+            if isinstance(self.docstore, InMemoryBaseStore):
+                # Another thread may write while we look; a copy is made in one step.
+                keys = list(self.docstore.store)
+                return [key for key in keys if key.startswith(prefix)]
             return [str(key) for key in self.docstore.yield_keys(prefix=prefix)]
 
         async def alist_keys() -> list[str]:
@@ -87,7 +95,7 @@ class Stores:
         store = self.vectorstore
         for batch in batched(rows, MAX_ROWS):
             ids = [str(row.id) for row in batch]
-            returned = yield from call(
+            returned = yield from call_to_its_end(
                 store.add_documents, store.aadd_documents, batch, ids=ids, **options
             )
             # Some stores return nothing, which says nothing.
@@ -107,21 +115,46 @@ class Stores:
         Raises:
             StoreError: The store answered False.
         """
-        store = self.vectorstore
         for batch in batched(ids, MAX_ROWS):
-            deleted = yield from call(store.delete, store.adelete, ids=batch)
-            if deleted is False:
-                message = (
-                    f"{type(store).__name__}.delete answered False for {len(batch)} rows, the "
-                    f"first {batch[0]!r}. They are still named by an intent in the docstore: "
-                    "find out why the store refuses, then make the call again."
-                )
-                raise StoreError(message)
+            try:
+                yield from self._delete(batch)
+            except StoreError:
+                raise
+            except Exception as error:
+                # Some stores (FAISS) refuse ids that are not there.
+                present = yield from self._present(batch, error)
+                if len(present) == len(batch):
+                    raise
+                if present:
+                    yield from self._delete(present)
+
+    def _delete(self, ids: list[str]) -> Flow[None]:
+        store = self.vectorstore
+        deleted = yield from call_to_its_end(store.delete, store.adelete, ids=ids)
+        if deleted is False:
+            message = (
+                f"{type(store).__name__}.delete answered False for {len(ids)} rows, the "
+                f"first {ids[0]!r}. They are still named by an intent in the docstore: find "
+                "out why the store refuses, then make the call again."
+            )
+            raise StoreError(message)
+
+    def _present(self, ids: list[str], error: Exception) -> Flow[list[str]]:
+        store = self.vectorstore
+        try:
+            found = yield from call(store.get_by_ids, store.aget_by_ids, ids)
+        except Exception:  # noqa: BLE001 - the first error is the one to report
+            raise error from None
+        known = {document.id for document in found}
+        return [id_ for id_ in ids if id_ in known]
 
 
 def _check_types(vectorstore: object, docstore: object) -> None:
     if not isinstance(vectorstore, VectorStore):
         message = f"vectorstore must be a VectorStore, not {type(vectorstore).__name__}."
+        raise ConfigurationError(message)
+    if CHUNK_STORE in {kind.__name__ for kind in type(vectorstore).__mro__}:
+        message = "vectorstore is a RAGVectorStore already. Wrap the store that it wraps."
         raise ConfigurationError(message)
     name = type(docstore).__name__
     if not isinstance(docstore, BaseStore):

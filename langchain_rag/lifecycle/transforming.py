@@ -10,7 +10,7 @@ from langchain_core.documents import BaseDocumentTransformer, Document
 from langchain_core.runnables import RunnableConfig
 
 from langchain_rag._flow import Flow
-from langchain_rag.document_transformers import fingerprint_of
+from langchain_rag.document_transformers import fingerprint_of, reads_metadata
 from langchain_rag.lifecycle import drafts, records
 from langchain_rag.lifecycle.identity import StorageKeys
 from langchain_rag.lifecycle.lineage import transform
@@ -93,8 +93,13 @@ class Transformers:
             keys: Where in the docstore.
             config: For a transformer that accepts one.
         """
-        # Same text, other metadata: the rows change, what the model said does not.
+        # Same text, other metadata: the rows change, and what the model said does not, where
+        # it was told the text only.
         moved = [chunk for chunk in chunks if chunk.before and not chunk.unchanged]
+        if self.chunk is not None and reads_metadata(self.chunk):
+            for chunk in moved:
+                chunk.before = None
+            moved = []
         places = [keys.variations(chunk.record.key) for chunk in moved]
         found = yield from stores.mget(places)
         for chunk, key, value in zip(moved, places, found, strict=True):

@@ -31,6 +31,7 @@ from langchain_core.documents import Document
 from langchain_core.runnables import RunnableConfig
 
 from langchain_rag._flow import Flow
+from langchain_rag.errors import InvalidDocumentError
 from langchain_rag.lifecycle import claims, plan, records
 from langchain_rag.lifecycle.drafts import DraftChunk
 from langchain_rag.lifecycle.identity import StorageKeys
@@ -108,6 +109,7 @@ class Lifecycle:
             batch_size: Documents that go through each step together.
 
         Raises:
+            InvalidDocumentError: An id is one of a chunk.
             ConcurrentWriteError: Another call in this process is writing one of them.
             StoreError: A store did not do what its contract says.
         """
@@ -117,6 +119,7 @@ class Lifecycle:
         for batch in batched(dict.fromkeys(document_ids), batch_size):
             with self._writing(batch) as writer:
                 manifests = yield from self._recovery.settled(batch)
+                yield from self._refuse_chunks([id_ for id_ in batch if id_ not in manifests])
                 changes = [plan.deletion(manifest) for manifest in manifests.values()]
                 yield from self._apply(changes, writer, {})
 
@@ -174,12 +177,32 @@ class Lifecycle:
             yield from self.stores.mdelete([self.keys.manifest(id_) for id_ in gone])
             yield from self._recovery.clear(intents, live)
         except Exception as error:
+            names = ", ".join(repr(change.document_id) for change in changes[:5])
+            more = f" and {len(changes) - 5} more" if len(changes) > 5 else ""
+            error.add_note(
+                f"While writing the documents {names}{more}. What was stored before is still "
+                "stored; make the call again once the cause is gone."
+            )
             yield from self._recovery.take_back(intents, error)
             raise
         except BaseException:
             self._recovery.unswept = True
             raise
         self.fan_out = max([self.fan_out, *(chunk.record.fan_out for chunk in chunks)])
+
+    def _refuse_chunks(self, unknown: Sequence[str]) -> Flow[None]:
+        """Say so where an id is one of a chunk: it cannot go without its document."""
+        keys = [self.keys.chunk(id_) for id_ in unknown]
+        found = yield from self.stores.mget(keys)
+        for id_, key, value in zip(unknown, keys, found, strict=True):
+            if value is not None:
+                document_id = records.read_chunk(key, value).document_id
+                message = (
+                    f"{id_!r} is the id of a chunk of document {document_id!r}, and a chunk "
+                    f"cannot be deleted on its own. Delete the document, or add it again "
+                    "without what should go."
+                )
+                raise InvalidDocumentError(message)
 
     def _records(self, chunks: Sequence[DraftChunk]) -> list[tuple[str, Document]]:
         written: list[tuple[str, Document]] = []

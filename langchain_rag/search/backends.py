@@ -53,7 +53,7 @@ def dense_store(store: VectorStore) -> DenseStore | None:
         return None
     scored = getattr(store, _SCORED_BY_VECTOR[name])
     if name in _SIMILARITIES:
-        return DenseStore(scored, lambda: _clamp)
+        return DenseStore(scored, _clamping)
     # LangChain has no public way to this function.
     return DenseStore(scored, store._select_relevance_score_fn)  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
 
@@ -65,6 +65,10 @@ def _overrides_search(store: VectorStore, depth: int) -> bool:
         for kind in type(store).__mro__[:depth]
         for attribute in vars(kind)
     )
+
+
+def _clamping() -> Callable[[float], float]:
+    return _clamp
 
 
 def _clamp(score: float) -> float:

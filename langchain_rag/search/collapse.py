@@ -18,6 +18,9 @@ MAX_FIRST_FAN_OUT: Final = 10
 
 _WIDEN: Final = 4
 
+_LARGEST: Final = 2**31 - 1
+"""Stores count in 32 bits; only a caller may ask for more."""
+
 
 def first_ask(k: int, fan_out: int) -> int:
     """Return how many hits to ask for at first.
@@ -32,7 +35,7 @@ def first_ask(k: int, fan_out: int) -> int:
     Returns:
         Number of hits.
     """
-    return k * min(max(fan_out, 1), MAX_FIRST_FAN_OUT)
+    return min(k * min(max(fan_out, 1), MAX_FIRST_FAN_OUT), max(k, _LARGEST))
 
 
 def next_ask(asked: int, k: int, fan_out: int) -> int:
@@ -46,7 +49,7 @@ def next_ask(asked: int, k: int, fan_out: int) -> int:
     Returns:
         A larger number of hits.
     """
-    return max(asked * _WIDEN, first_ask(k, fan_out))
+    return max(min(asked * _WIDEN, max(asked, _LARGEST)), first_ask(k, fan_out))
 
 
 def first_hits(hits: Iterable[tuple[Document, Any]]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from langchain_core.documents import Document
 
 from langchain_rag._flow import Flow
 from langchain_rag.lifecycle import records
-from langchain_rag.lifecycle.sources import check_list
+from langchain_rag.lifecycle.sources import check_list, check_text
 from langchain_rag.lifecycle.write import Lifecycle
 
 
@@ -23,10 +23,10 @@ def get_by_ids(lifecycle: Lifecycle, ids: Sequence[str]) -> Flow[list[Document]]
         The chunks in the order of the ids; nothing for ids that are not there.
 
     Raises:
-        InvalidDocumentError: The ids are one text.
+        InvalidDocumentError: The ids are one text, or one of them is none.
     """
     check_list(ids)
-    wanted = list(dict.fromkeys(ids))
+    wanted = list(dict.fromkeys(check_text(id_) for id_ in ids))
     keys = lifecycle.keys
     manifest_keys = [keys.manifest(id_) for id_ in wanted]
     chunk_keys = [keys.chunk(id_) for id_ in wanted]

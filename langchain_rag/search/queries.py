@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
+from operator import index
 from typing import Any, Final, TypeAlias, TypeVar
 
 from langchain_core.documents import Document
@@ -166,7 +167,8 @@ class Queries:
         defaults = {key: v for key, v in self._defaults.items() if key not in without}
         merged = {**defaults, **options}
         default_k = merged.pop("k", 4)
-        return (int(default_k) if k is None else k), merged
+        # Stores want a plain int, where a caller may well have one of numpy's.
+        return index(default_k if k is None else k), merged
 
 
 def defaults_for(search_type: str, defaults: dict[str, Any]) -> dict[str, Any]:

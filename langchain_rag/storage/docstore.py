@@ -11,6 +11,7 @@ from langchain_rag.storage import _documents
 from langchain_rag.storage._codec import check_keys
 from langchain_rag.storage._database import Database
 from langchain_rag.storage._schema import create_docstore
+from langchain_rag.storage.engine import place_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Sequence
@@ -61,6 +62,11 @@ class SQLDocStore(BaseStore[str, Document]):
     def engine(self) -> AnyEngine:
         """The engine, to dispose of at the end."""
         return self._database.engine
+
+    @property
+    def identity(self) -> tuple[object, ...]:
+        """What two stores on the same rows have in common, within one process."""
+        return (*place_of(self.engine), self.namespace)
 
     def mget(self, keys: Sequence[str]) -> list[Document | None]:
         """Read documents.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import sqlalchemy
@@ -120,6 +121,23 @@ def in_memory(url: URL) -> bool:
     if url.get_backend_name() != "sqlite":
         return False
     return url.database in (None, "", ":memory:") or url.query.get("mode") == "memory"
+
+
+def place_of(engine: AnyEngine) -> tuple[object, ...]:
+    """Say where the database of an engine is, the same for two engines on one database.
+
+    Args:
+        engine: A sync or async engine.
+
+    Returns:
+        Something to compare; no credentials.
+    """
+    url = engine.url
+    if in_memory(url):
+        return ("memory", id(engine))
+    if url.get_backend_name() == "sqlite" and url.database is not None:
+        return ("sqlite", str(Path(url.database).resolve()))
+    return (url.get_backend_name(), url.host, url.port, url.database)
 
 
 def _set_up(engine: Engine) -> None:

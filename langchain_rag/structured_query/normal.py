@@ -108,10 +108,14 @@ def plain_value(value: Any, dates: Dates) -> Any:
     if isinstance(value, dt.date):  # filters written by hand; a datetime is a date
         text = value.isoformat()
     elif isinstance(value, dict) and value.get("type") in ("date", "datetime"):  # pyright: ignore[reportUnknownMemberType]
-        text = str(value[value["type"]])  # pyright: ignore[reportUnknownArgumentType]
+        text = str(value.get(value["type"]))  # pyright: ignore[reportUnknownArgumentType, reportUnknownMemberType]
     else:
         return value  # pyright: ignore[reportUnknownVariableType]
     if dates == "iso":
         return text
-    moment = dt.datetime.fromisoformat(text)
+    try:
+        moment = dt.datetime.fromisoformat(text)
+    except ValueError as error:
+        msg = f"A filter has the date {text!r}, which is none: write it as 2024-01-31."
+        raise ConfigurationError(msg) from error
     return (moment if moment.tzinfo else moment.replace(tzinfo=dt.UTC)).timestamp()

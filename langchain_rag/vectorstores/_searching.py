@@ -186,7 +186,8 @@ class SearchingMixin(BaseRAGVectorStore):
             **kwargs: Further arguments of the wrapped store's search.
 
         Returns:
-            Distinct chunks, in the order in which they were chosen.
+            Distinct chunks, in the order that the wrapped store gives its choice: some give
+            it in the order of choosing, Chroma in that of nearness.
         """
         options = _with_lambda(lambda_mult, kwargs)
         return run(self._queries.diverse(query, k, fetch_k, options))

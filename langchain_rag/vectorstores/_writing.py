@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from langchain_core.documents import Document
 from langchain_core.runnables import RunnableConfig
@@ -166,11 +166,13 @@ class WritingMixin(BaseRAGVectorStore):
 
 
 def _to_documents(
-    texts: Iterable[str], metadatas: Sequence[dict[str, Any]] | None
+    texts: Iterable[str], metadatas: Sequence[dict[str, Any] | None] | None
 ) -> list[Document]:
     listed = list(texts)
     # None is no metadata, and so is an empty list, as everywhere in LangChain.
-    given = list(metadatas) if metadatas else [cast("dict[str, Any]", {}) for _ in listed]
+    given = (
+        [one or {} for one in metadatas] if metadatas else [dict[str, Any]() for _ in listed]
+    )
     if len(given) != len(listed):
         message = (
             f"{len(given)} metadatas were given for {len(listed)} texts. "
@@ -178,6 +180,6 @@ def _to_documents(
         )
         raise InvalidDocumentError(message)
     return [
-        Document(page_content=text, metadata=metadata)
+        Document(page_content=text, metadata=metadata or {})
         for text, metadata in zip(listed, given, strict=True)
     ]

@@ -1,4 +1,4 @@
-import subprocess
+import runpy
 import sys
 from pathlib import Path
 from typing import Any
@@ -133,12 +133,12 @@ def test_without_rich_the_remedy_is_told(
     assert 'pip install "langchain-rag[cli]"' in capsys.readouterr().err
 
 
-def test_as_a_module() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "langchain_rag.cli", "--version"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+def test_as_a_module(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["langchain-rag", "--version"])
 
-    assert done.stdout.strip() == __version__
+    with pytest.raises(SystemExit, match="0"):
+        runpy.run_module("langchain_rag.cli", run_name="__main__")
+
+    assert capsys.readouterr().out.strip() == __version__

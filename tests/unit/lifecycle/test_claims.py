@@ -188,13 +188,14 @@ class Slow(InMemoryVectorStore):
     def __init__(self) -> None:
         super().__init__(CountingEmbeddings())
         self.reached = asyncio.Event()
+        self.go = asyncio.Event()
         self.slow = True
 
     async def aadd_documents(self, documents: Any, ids: Any = None, **kwargs: Any) -> Any:
         done = await super().aadd_documents(documents[:1], ids=ids[:1], **kwargs)
         if self.slow:
             self.reached.set()
-            await asyncio.sleep(60)
+            await self.go.wait()
         return done + await super().aadd_documents(documents[1:], ids=ids[1:], **kwargs)
 
 
@@ -205,9 +206,13 @@ async def test_a_task_cancelled_in_the_middle(again: str) -> None:
     task = asyncio.create_task(rag.aadd_texts(["one", "two"], ids=["a", "b"]))
     await wrapped.reached.wait()
     task.cancel()
+    await asyncio.sleep(0)
+    assert not task.done(), "it waits for the write, which no later one may overtake"
+    task.cancel()
+    wrapped.go.set()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert len(contents(rag).rows) == 1
+    assert len(contents(rag).rows) == 2
     assert audit(rag, settled=False) == []
     wrapped.slow = False
     if again == "the same":
@@ -245,6 +250,7 @@ async def test_two_instances_on_one_database(tmp_path: Any) -> None:
     assert len(contents(one).room("intents")) == 2
     assert len(contents(one).rows) == 2
     task.cancel()
+    wrapped.go.set()
     with pytest.raises(asyncio.CancelledError):
         await task
     await other.aadd_texts(["new"], ids=["a"])
@@ -262,6 +268,7 @@ async def test_a_leftover_that_its_writer_is_sweeping() -> None:
     task = asyncio.create_task(first.aadd_texts(["one", "two"], ids=["a", "b"]))
     await wrapped.reached.wait()
     task.cancel()
+    wrapped.go.set()
     with pytest.raises(asyncio.CancelledError):
         await task
     wrapped.slow = False

@@ -3,6 +3,7 @@ import json
 import os
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -98,3 +99,27 @@ def test_the_process_reports_its_address(monkeypatch: pytest.MonkeyPatch) -> Non
     _serve.main()
 
     assert json.loads(output.getvalue()) == {"address": "http://127.0.0.1:1"}
+
+
+def test_the_process_serves_on_loopback_with_a_slot_for_each_call(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # The real one is in the integration tests, in a process of its own: its shutdown can
+    # wait for ever.
+    class Parts(SimpleNamespace):
+        def __getattr__(self, name: str) -> SimpleNamespace:
+            part = SimpleNamespace()
+            setattr(self, name, part)
+            return part
+
+    library = SimpleNamespace(CommonParams=Parts, Server=lambda params: params)
+    monkeypatch.setattr(_serve, "import_module", lambda name: library)
+
+    params = _serve.serve(
+        {"model": "m.gguf", "api_key": "x", "n_parallel": 3, "n_ctx": 100, "n_threads": 2}
+    )
+
+    assert params.model.path == "m.gguf"
+    assert params.hostnames == ["127.0.0.1"]
+    assert params.api_keys == ["x"]
+    assert (params.n_parallel, params.n_ctx) == (3, 300)
