@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterable
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, ClassVar
+
+from langchain_core.documents import Document
 
 from langchain_rag._flow import arun, run
 from langchain_rag.document_transformers._documents import made_of, name_of, shown
@@ -24,12 +27,10 @@ if TYPE_CHECKING:
     from collections.abc import (
         AsyncGenerator,
         AsyncIterable,
-        Iterable,
         Iterator,
         Sequence,
     )
 
-    from langchain_core.documents import Document
     from langchain_core.runnables import RunnableConfig
 
     from langchain_rag._flow import Flow
@@ -193,7 +194,7 @@ class LazyDocumentTransformer(Composable):
 
     def _transform_one(self, document: Document) -> Group:
         try:
-            results = list(self.transform_document(shown(document)))
+            results = _listed(self.transform_document(shown(document)))
         except TransformerError:
             raise
         except Exception as error:
@@ -249,3 +250,17 @@ class LazyDocumentTransformer(Composable):
             async for window in windows:
                 for group in await arun(self._transform_groups(window, config)):
                     yield group
+
+
+def _listed(results: object) -> list[Document]:
+    """Return what a user's method made, which may be anything."""
+    # A Document can be iterated over, as its fields.
+    if isinstance(results, Document) or not isinstance(results, Iterable):
+        msg = f"transform_document returned a {type(results).__name__}, not Documents"
+        raise TypeError(msg)
+    made: list[Any] = list(results)
+    for result in made:
+        if not isinstance(result, Document):
+            msg = f"transform_document gave a {type(result).__name__}, not a Document"
+            raise TypeError(msg)
+    return made

@@ -118,10 +118,9 @@ class Stores:
         for batch in batched(ids, MAX_ROWS):
             try:
                 yield from self._delete(batch)
-            except StoreError:
-                raise
-            except Exception as error:
-                # Some stores (FAISS) refuse ids that are not there.
+            except (KeyError, ValueError) as error:
+                # So some stores (FAISS) refuse ids that are not there. Any other error is
+                # one, whatever is left to delete.
                 present = yield from self._present(batch, error)
                 if len(present) == len(batch):
                     raise

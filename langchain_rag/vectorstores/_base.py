@@ -53,6 +53,17 @@ class BaseRAGVectorStore(VectorStore):
         self._max_concurrency = max_concurrency
         self._queries = Queries(self._lifecycle, self._search_kwargs)
 
+    @override
+    def __repr__(self) -> str:
+        # Class names only: a store's own repr may hold credentials.
+        parts = self._lifecycle.transformers
+        parent, chunk = (type(one).__name__ for one in (parts.parent, parts.chunk))
+        return (
+            f"{type(self).__name__}(vectorstore={type(self.vectorstore).__name__}, "
+            f"docstore={type(self.docstore).__name__}, parent_transformer={parent}, "
+            f"chunk_transformer={chunk}, namespace={parts.namespace!r})"
+        )
+
     @property
     def vectorstore(self) -> VectorStore:
         """The wrapped store, which holds the variations."""

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 class RAGVectorStore(WritingMixin, SearchingMixin):
     """Wraps a vector store: searches variations of chunks, and returns the chunks.
 
+    `from_vs_in_sql` and `from_vs_in_memory` make one, with what LangChain's `index()` needs.
+
     Each document that is added goes through `parent_transformer`, which cuts it into chunks,
     and each chunk through `chunk_transformer`, which makes what is embedded of it: questions
     it answers, a summary, smaller pieces, a copy. The wrapped store holds these variations,
@@ -100,7 +102,7 @@ class RAGVectorStore(WritingMixin, SearchingMixin):
         Returns:
             `record_manager`, which answers that a document exists only where it is also
             stored; `vector_store`, this one; `source_id_key`; and `key_encoder`, by which a
-            changed transformer is a change of the documents.
+            change of a transformer that has a fingerprint is a change of the documents.
 
         Example:
             >>> from langchain_core.documents import Document

@@ -253,3 +253,21 @@ async def test_odd_numbers_and_ids(driver: Driver) -> None:
         await driver(rag, "get_by_ids", [3])
     ids = (str(n) for n in range(2))
     assert await driver(rag, "add_texts", ["x", "y"], ids=ids) == ["0", "1"]
+
+
+@pytest.mark.parametrize("gives", [Document("one"), "text", None, ["text"]])
+async def test_a_method_that_gives_no_documents(driver: Driver, gives: Any) -> None:
+    class Odd(LazyDocumentTransformer):
+        def transform_document(self, document: Document) -> Any:
+            return gives
+
+    with pytest.raises(TransformerError, match=r"transform_document \w+ a \w+.*'my-doc"):
+        await driver(Odd(), "transform_documents", [Document("text", id="my-doc")])
+
+
+def test_the_repr_names_the_parts_and_no_secrets() -> None:
+    rag = made(chunk_transformer=CopyDocumentTransformer(), namespace="n")
+    assert repr(rag) == (
+        "RAGVectorStore(vectorstore=InMemoryVectorStore, docstore=InMemoryStore, "
+        "parent_transformer=NoneType, chunk_transformer=CopyDocumentTransformer, namespace='n')"
+    )
