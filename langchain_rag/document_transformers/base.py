@@ -258,7 +258,7 @@ def _listed(results: object) -> list[Document]:
     if isinstance(results, Document) or not isinstance(results, Iterable):
         msg = f"transform_document returned a {type(results).__name__}, not Documents"
         raise TypeError(msg)
-    made: list[Any] = list(results)
+    made: list[Any] = list(results)  # pyright: ignore[reportUnknownArgumentType]
     for result in made:
         if not isinstance(result, Document):
             msg = f"transform_document gave a {type(result).__name__}, not a Document"
