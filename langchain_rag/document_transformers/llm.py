@@ -7,7 +7,7 @@ run concurrently, and one that fails does not hide what became of the others.
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from langchain_core.language_models import LLM
 from langchain_core.prompts import BasePromptTemplate, PromptTemplate
@@ -80,6 +80,12 @@ class LLMDocumentTransformer(LazyDocumentTransformer):
     ) -> None:
         if max_attempts < 1:
             msg = f"max_attempts is {max_attempts}: give 1 or more."
+            raise ConfigurationError(msg)
+        if not isinstance(cast("object", llm), Runnable):
+            msg = (
+                f"llm is a {type(llm).__name__}: give a model, for example"
+                " init_chat_model('openai:gpt-5-mini')."
+            )
             raise ConfigurationError(msg)
         self.llm = llm
         self.prompt: BasePromptTemplate[Any] = (

@@ -271,3 +271,9 @@ def test_the_repr_names_the_parts_and_no_secrets() -> None:
         "RAGVectorStore(vectorstore=InMemoryVectorStore, docstore=InMemoryStore, "
         "parent_transformer=NoneType, chunk_transformer=CopyDocumentTransformer, namespace='n')"
     )
+
+
+def test_a_name_is_no_model() -> None:
+    name: Any = "openai:gpt"
+    with pytest.raises(ConfigurationError, match="llm is a str"):
+        SummarizeTransformer.from_llm(name)
