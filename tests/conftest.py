@@ -1,15 +1,20 @@
-"""Shared by all tests: both drivers, no network, and hypothesis's profiles."""
+"""Shared by all tests: both drivers, stores, no network, and hypothesis's profiles."""
 
 from __future__ import annotations
 
 import os
+import uuid
 from typing import TYPE_CHECKING
 
+import chromadb
 import pytest
+from chromadb.config import Settings
 from hypothesis import HealthCheck, settings
+from langchain_chroma import Chroma
+from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
 from pytest_socket import disable_socket, enable_socket
 
-from langchain_rag.testing import DRIVERS, Driver
+from langchain_rag.testing import DRIVERS, CountingEmbeddings, Driver
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,3 +54,33 @@ def _no_network(request: pytest.FixtureRequest) -> Iterator[None]:
     disable_socket(allow_unix_socket=True)
     yield
     enable_socket()
+
+
+@pytest.fixture
+def embeddings() -> CountingEmbeddings:
+    return CountingEmbeddings()
+
+
+@pytest.fixture
+def chroma(embeddings: CountingEmbeddings) -> Iterator[Chroma]:
+    # All ephemeral clients of a process share their collections.
+    store = Chroma(
+        collection_name=f"test-{uuid.uuid4()}",
+        embedding_function=embeddings,
+        client=chromadb.EphemeralClient(Settings(anonymized_telemetry=False)),
+        collection_metadata={"hnsw:space": "cosine"},
+    )
+    yield store
+    store.delete_collection()
+
+
+@pytest.fixture
+def memory(embeddings: CountingEmbeddings) -> InMemoryVectorStore:
+    return InMemoryVectorStore(embeddings)
+
+
+@pytest.fixture(params=["memory", "chroma"])
+def wrapped(request: pytest.FixtureRequest) -> VectorStore:
+    """A test that takes it runs over both stores."""
+    store: VectorStore = request.getfixturevalue(request.param)
+    return store
