@@ -21,10 +21,14 @@ CHUNK: Final = "langchain_rag_chunk"
 DOCUMENT: Final = "langchain_rag_document"
 """Document id of the source document that a variation belongs to."""
 
+NAMESPACE: Final = "langchain_rag_namespace"
+"""Namespace of the store that a variation belongs to, where it is not the empty one: a
+collection may hold the variations of several."""
+
 LINEAGE: Final = "langchain_rag_lineage"
 """Tag on a transformer's inputs, read back from its outputs."""
 
-RESERVED: Final = frozenset({TRANSFORMER, KIND, CHUNK, DOCUMENT, LINEAGE})
+RESERVED: Final = frozenset({TRANSFORMER, KIND, CHUNK, DOCUMENT, NAMESPACE, LINEAGE})
 
 
 def without_reserved(metadata: dict[str, Any]) -> dict[str, Any]:

@@ -80,7 +80,20 @@ class TransformerError(RAGError):
 
 
 class ConcurrentWriteError(RAGError):
-    """The document is being written by another call in this process."""
+    """The document is being written by another call, of this process or of another one."""
+
+    @classmethod
+    def about(cls, document_id: str) -> ConcurrentWriteError:
+        """Make the error for a document that another call is writing.
+
+        Args:
+            document_id: The document.
+        """
+        message = (
+            f"Document {document_id!r} is being written by another call. Nothing of this "
+            "batch was written; make this call again when the other one has returned."
+        )
+        return cls(message)
 
 
 class StoreError(RAGError):

@@ -13,11 +13,16 @@ from hypothesis import HealthCheck, settings
 from langchain_chroma import Chroma
 from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
 from pytest_socket import disable_socket, enable_socket
+from sqlalchemy.ext.asyncio import AsyncEngine
 
+from langchain_rag.storage import create_engine
 from langchain_rag.testing import DRIVERS, CountingEmbeddings, Driver
+from tests import postgres
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from sqlalchemy import Engine
 
 # CI repeats itself, so that a red run is about the change that it ran on; the random runs
 # are the developers'.
@@ -84,3 +89,36 @@ def wrapped(request: pytest.FixtureRequest) -> VectorStore:
     """A test that takes it runs over both stores."""
     store: VectorStore = request.getfixturevalue(request.param)
     return store
+
+
+@pytest.fixture(scope="session")
+def postgres_url(
+    tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Iterator[str]:
+    """A database of this worker's own, for tests marked `integration`.
+
+    pytest-xdist's workers share one server. What one test leaves the next one finds; take
+    `postgres_database` for an empty one.
+    """
+    folder = tmp_path_factory.getbasetemp()
+    if hasattr(request.config, "workerinput"):
+        folder = folder.parent
+    with postgres.shared_server(folder) as server, postgres.new_database(server.url()) as url:
+        postgres.execute(url, "CREATE EXTENSION IF NOT EXISTS vector")
+        yield postgres.text_of(url)
+
+
+@pytest.fixture
+def postgres_database(postgres_url: str) -> Iterator[str]:
+    """The URL of an empty database, which is dropped after the test."""
+    with postgres.new_database(postgres_url) as url:
+        yield postgres.text_of(url)
+
+
+@pytest.fixture
+def postgres_engine(postgres_database: str) -> Iterator[Engine]:
+    """A sync engine on an empty database."""
+    engine = create_engine(postgres_database)
+    assert not isinstance(engine, AsyncEngine)
+    yield engine
+    engine.dispose()

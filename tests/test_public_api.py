@@ -17,6 +17,7 @@ import langchain_rag
 
 PUBLIC = [
     "langchain_rag",
+    "langchain_rag.backends",
     "langchain_rag.document_transformers",
     "langchain_rag.errors",
     "langchain_rag.retrievers",

@@ -11,7 +11,7 @@ from langchain_rag.errors import ConfigurationError
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["Settings", "claim"]
+__all__ = ["FILE", "Settings", "claim", "read"]
 
 FILE: Final = "demo.json"
 DRAFT: Final = "demo.json.new"
@@ -46,7 +46,7 @@ def claim(folder: Path, settings: Settings) -> Settings | None:
     file = folder / FILE
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        before = _read(file) if file.exists() else None
+        before = read(file) if file.exists() else None
         if before is None and any(other.name != DRAFT for other in folder.iterdir()):
             msg = (
                 f"{folder} has files that are not the demo's: give another folder with --path."
@@ -66,7 +66,18 @@ def claim(folder: Path, settings: Settings) -> Settings | None:
     return before
 
 
-def _read(file: Path) -> Settings:
+def read(file: Path) -> Settings:
+    """Read the settings of a demo folder.
+
+    Args:
+        file: Where they are.
+
+    Returns:
+        The settings.
+
+    Raises:
+        ConfigurationError: They are damaged.
+    """
     try:
         found = json.loads(file.read_text(encoding="utf-8"))
         return Settings(embeddings=str(found["embeddings"]), llm=str(found["llm"]))

@@ -1,26 +1,219 @@
-"""Which documents this process is writing, and for which calls.
+"""The right of one call to write a document.
 
-An intent whose writer is not known here was left by a call that failed or by a process that
-died. Writers in other processes are not known here either: one process at a time may write
-to a namespace.
+Two calls that write the same document at the same time would mix its versions. So each
+claims the documents of a batch first, does all its writing to the docstore through the claim,
+and gives it back. A docstore that other processes may write to as well has claims of its own
+(`langchain_rag.storage.SQLDocStore.claim`); for any other, claims hold within this process,
+and one process at a time may write.
+
+An intent is left where a call failed or a process died; whoever claims its document next may
+clear it.
 """
 
 from __future__ import annotations
 
+import logging
 import threading
-from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol, TypeVar
 from uuid import uuid4
 
+from langchain_core.documents import Document
+from langchain_core.stores import BaseStore
+
+from langchain_rag._flow import Flow, call, call_to_its_end
 from langchain_rag.errors import ConcurrentWriteError
+from langchain_rag.lifecycle.batches import MAX_RECORDS, batched
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+left_behind: set[tuple[object, str]] = set()
+"""Docstores, with the prefix of their intents, where a call of this process failed since
+they were last swept. All instances on one docstore learn of it here."""
 
 _lock = threading.Lock()
 _writers: set[str] = set()
 _documents: set[tuple[object, str]] = set()
 
-left_behind: set[tuple[object, str]] = set()
-"""Docstores, with the prefix of their intents, where a call of this process failed since
-they were last swept. All instances on one docstore learn of it here."""
+
+class StoreClaim(Protocol):
+    """What a docstore with claims of its own gives for `claim(documents)`.
+
+    Attributes:
+        writer: A token that no other claim has.
+    """
+
+    writer: str
+
+    def acquire(self) -> None:
+        """Claim all of the documents or none."""
+
+    async def aacquire(self) -> None:
+        """Claim all of the documents or none."""
+
+    def confirm(self) -> None:
+        """Raise `ConcurrentWriteError` if the claim was lost."""
+
+    async def aconfirm(self) -> None:
+        """Raise `ConcurrentWriteError` if the claim was lost."""
+
+    def mset(self, key_value_pairs: Sequence[tuple[str, Document]]) -> None:
+        """Write records, or nothing if the claim was lost."""
+
+    async def amset(self, key_value_pairs: Sequence[tuple[str, Document]]) -> None:
+        """Write records, or nothing if the claim was lost."""
+
+    def mdelete(self, keys: Sequence[str]) -> None:
+        """Delete records, or nothing if the claim was lost."""
+
+    async def amdelete(self, keys: Sequence[str]) -> None:
+        """Delete records, or nothing if the claim was lost."""
+
+    def release(self) -> None:
+        """Give the documents back; also those of an `acquire` that failed."""
+
+    async def arelease(self) -> None:
+        """Give the documents back; also those of an `acquire` that failed."""
+
+    def abandon(self) -> None:
+        """Give back what can be given back without waiting for anything."""
+
+
+class ProcessClaim:
+    """A claim that calls of this process respect.
+
+    Args:
+        docstore: Where the documents are.
+        documents: Their ids by the keys of their manifests.
+    """
+
+    def __init__(
+        self, docstore: BaseStore[str, Document], documents: Mapping[str, str]
+    ) -> None:
+        self.writer = uuid4().hex
+        place = place_of(docstore)
+        self._documents = {(place, key): id_ for key, id_ in documents.items()}
+        self._held = False
+        self.mset, self.amset = docstore.mset, docstore.amset
+        self.mdelete, self.amdelete = docstore.mdelete, docstore.amdelete
+
+    def acquire(self) -> None:
+        """Claim all of the documents or none.
+
+        Raises:
+            ConcurrentWriteError: Another call has claimed one of them.
+        """
+        with _lock:
+            taken = self._documents.keys() & _documents
+            if not taken:
+                _documents.update(self._documents)
+                _writers.add(self.writer)
+                self._held = True
+        if taken:
+            raise ConcurrentWriteError.about(self._documents[taken.pop()])
+
+    async def aacquire(self) -> None:
+        """Claim all of the documents or none; see `acquire`."""
+        self.acquire()
+
+    def confirm(self) -> None:
+        """Do nothing: such a claim cannot be lost."""
+
+    async def aconfirm(self) -> None:
+        """Do nothing: such a claim cannot be lost."""
+
+    def release(self) -> None:
+        """Give the documents back."""
+        with _lock:
+            if self._held:
+                _writers.discard(self.writer)
+                _documents.difference_update(self._documents)
+                self._held = False
+
+    async def arelease(self) -> None:
+        """Give the documents back."""
+        self.release()
+
+    def abandon(self) -> None:
+        """Give the documents back."""
+        self.release()
+
+
+class Claim:
+    """Writes to the docstore for as long as the documents are this call's.
+
+    No call is made for an empty list, and none with more than `MAX_RECORDS` records.
+
+    Args:
+        held: The claim that the docstore gave.
+
+    Attributes:
+        writer: A token that no other claim has.
+    """
+
+    def __init__(self, held: StoreClaim) -> None:
+        self._held = held
+        self.writer = held.writer
+
+    def mset(self, records: Sequence[tuple[str, Document]]) -> Flow[None]:
+        """Write records.
+
+        Raises:
+            ConcurrentWriteError: The claim was lost; nothing was written.
+        """
+        for batch in batched(records, MAX_RECORDS):
+            yield from call_to_its_end(self._held.mset, self._held.amset, batch)
+
+    def mdelete(self, keys: Sequence[str]) -> Flow[None]:
+        """Delete records.
+
+        Raises:
+            ConcurrentWriteError: The claim was lost; nothing was deleted.
+        """
+        for batch in batched(keys, MAX_RECORDS):
+            yield from call_to_its_end(self._held.mdelete, self._held.amdelete, batch)
+
+    def confirm(self) -> Flow[None]:
+        """Make sure of the claim before something outside of the docstore goes.
+
+        Raises:
+            ConcurrentWriteError: The claim was lost.
+        """
+        yield from call(self._held.confirm, self._held.aconfirm)
+
+
+def holding(
+    docstore: BaseStore[str, Document],
+    documents: Mapping[str, str],
+    body: Callable[[Claim], Flow[T]],
+) -> Flow[T]:
+    """Do something while nobody else may write some documents.
+
+    Args:
+        docstore: Where they are.
+        documents: Their ids by the keys of their manifests.
+        body: What to do with the claim.
+
+    Returns:
+        What the body returns.
+
+    Raises:
+        ConcurrentWriteError: Another call has claimed one of them.
+    """
+    held = _claim_on(docstore, documents)
+    try:
+        yield from call_to_its_end(held.acquire, held.aacquire)
+        result = yield from body(Claim(held))
+    except GeneratorExit:
+        held.abandon()  # an event loop was closed with us in it: nothing can be awaited
+        raise
+    except BaseException:
+        yield from _release(held)
+        raise
+    yield from _release(held)
+    return result
 
 
 def place_of(docstore: object) -> object:
@@ -33,54 +226,24 @@ def place_of(docstore: object) -> object:
 
 
 def is_writing(writer: str) -> bool:
-    """Say whether a call of this process is under way.
+    """Say whether a call of this process is under way, on a docstore without own claims.
 
     Args:
-        writer: What `writing` gave it.
+        writer: The token of its claim.
     """
     return writer in _writers
 
 
-def conflict(document_id: str) -> ConcurrentWriteError:
-    """Make the error for a document that another call is writing.
-
-    Args:
-        document_id: The document.
-    """
-    message = (
-        f"Document {document_id!r} is being written by another call in this process. "
-        "Make this call again when that one has returned."
-    )
-    return ConcurrentWriteError(message)
+def _claim_on(docstore: BaseStore[str, Document], documents: Mapping[str, str]) -> StoreClaim:
+    own: Any = getattr(docstore, "claim", None)
+    claim: StoreClaim = ProcessClaim(docstore, documents) if own is None else own(documents)
+    return claim
 
 
-@contextmanager
-def writing(docstore: object, documents: Mapping[str, str]) -> Generator[str]:
-    """Claim documents for one call.
-
-    Args:
-        docstore: Where their manifests are.
-        documents: Their ids by the keys of their manifests.
-
-    Yields:
-        A token for the call.
-
-    Raises:
-        ConcurrentWriteError: Another call has claimed one of them.
-    """
-    store = place_of(docstore)
-    claims = {(store, key): id_ for key, id_ in documents.items()}
-    writer = uuid4().hex
-    with _lock:
-        taken = claims.keys() & _documents
-        if not taken:
-            _documents.update(claims)
-            _writers.add(writer)
-    if taken:
-        raise conflict(claims[taken.pop()])
+def _release(held: StoreClaim) -> Flow[None]:
     try:
-        yield writer
-    finally:
-        with _lock:
-            _writers.discard(writer)
-            _documents.difference_update(claims)
+        yield from call_to_its_end(held.release, held.arelease)
+    except Exception:
+        # What the call did is done, or its own error is the one to report. Whoever comes next
+        # finds that the claim's holder is gone.
+        logger.warning("A claim could not be given back; it lapses by itself.", exc_info=True)

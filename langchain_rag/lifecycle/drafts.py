@@ -13,6 +13,7 @@ from langchain_rag._reserved import (
     CHUNK,
     DOCUMENT,
     KIND,
+    NAMESPACE,
     RESERVED,
     TRANSFORMER,
     without_reserved,
@@ -33,12 +34,14 @@ class DraftChunk:
     """A chunk on its way into the stores.
 
     Attributes:
+        namespace: Namespace of the store.
         record: What the docstore will hold.
         metadata_hash: Hash of its metadata.
         before: Its entry in the live manifest, if it can be built on.
         variations: What will be searched for it; None while not known.
     """
 
+    namespace: str
     record: ChunkRecord
     metadata_hash: str
     before: ChunkEntry | None
@@ -112,18 +115,19 @@ def draft_chunks(
         content = _storable(output.page_content, owner)
         metadata = codec.encode(without_reserved(output.metadata), owner)
         key = identity.chunk_key(namespace, source.document_id, content, ordinals[content])
-        ordinals[content] += 1
         before = reusable.get(key)
         record = ChunkRecord(
             key=key,
             document_id=source.document_id,
             content=content,
+            ordinal=ordinals[content],
             metadata=metadata,
             whole=whole,
             fan_out=before.fan_out if before else 0,
         )
+        ordinals[content] += 1
         metadata_hash = identity.digest(codec.canonical(metadata))
-        chunks.append(DraftChunk(record, metadata_hash, before))
+        chunks.append(DraftChunk(namespace, record, metadata_hash, before))
     return chunks
 
 
@@ -199,6 +203,8 @@ def rows_of(chunk: DraftChunk) -> list[Document]:
         }
         if variation.transformer is not None:
             metadata[TRANSFORMER] = variation.transformer
+        if chunk.namespace:
+            metadata[NAMESPACE] = chunk.namespace
         id_ = identity.variation_id(chunk.record.key, variation.kind, positions[variation.kind])
         positions[variation.kind] += 1
         rows.append(Document(id=id_, page_content=variation.text, metadata=metadata))

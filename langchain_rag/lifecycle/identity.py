@@ -93,9 +93,13 @@ class StorageKeys:
 
     Args:
         namespace: Namespace of the store; it is hashed, so it may be any text.
+
+    Attributes:
+        namespace: The same.
     """
 
     def __init__(self, namespace: str) -> None:
+        self.namespace = namespace
         self._tag = digest("namespace", namespace)[:16]
 
     @property

@@ -73,6 +73,14 @@ class Manifest:
         """Hash of everything in the manifest."""
         return digest(repr(self))
 
+    @property
+    def doubtful(self) -> bool:
+        """Whether the next import has to make the document again.
+
+        So it is where a crash left chunks half written, or a repair took out what was lost.
+        """
+        return not (self.content_hash and self.metadata_hash)
+
     def entry(self, chunk_key: str) -> ChunkEntry | None:
         """Return the entry of a chunk, None where the document has no such chunk."""
         return next((entry for entry in self.chunks if entry.key == chunk_key), None)

@@ -31,6 +31,7 @@ class ChunkRecord:
         key: Chunk key.
         document_id: Its document.
         content: Its text.
+        ordinal: How many equal texts stand before it in the document.
         metadata: Its metadata, encoded.
         whole: Whether it is its document, uncut.
         fan_out: How many variations it has.
@@ -39,6 +40,7 @@ class ChunkRecord:
     key: str
     document_id: str
     content: str
+    ordinal: int
     metadata: dict[str, Any]
     whole: bool
     fan_out: int
@@ -67,6 +69,17 @@ class Variation:
     transformer: str | None
     text: str
     extra: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """Stands for a value that the docstore could not decode.
+
+    Attributes:
+        error: What it raised.
+    """
+
+    error: Exception
 
 
 def write_manifest(manifest: Manifest) -> Document:
@@ -143,6 +156,7 @@ def write_chunk(chunk: ChunkRecord) -> Document:
     record = _record(
         key=chunk.key,
         document_id=chunk.document_id,
+        ordinal=chunk.ordinal,
         whole=chunk.whole,
         fan_out=chunk.fan_out,
         metadata=chunk.metadata,
@@ -159,6 +173,7 @@ def read_chunk(key: str, value: object) -> ChunkRecord:
             key=_str(data["key"]),
             document_id=_str(data["document_id"]),
             content=content,
+            ordinal=_int(data["ordinal"]),
             metadata=_encoded(data["metadata"]),
             whole=_bool(data["whole"]),
             fan_out=_int(data["fan_out"]),
@@ -167,10 +182,11 @@ def read_chunk(key: str, value: object) -> ChunkRecord:
     return _read(key, value, "a chunk", read)
 
 
-def write_variations(variations: list[Variation], content: str) -> Document:
+def write_variations(chunk: str, variations: list[Variation], content: str) -> Document:
     """Make the record of a chunk's variations, from which a repair needs no LLM.
 
     Args:
+        chunk: Chunk key.
         variations: All of them, in order.
         content: The chunk's text; a variation that equals it is not written out again.
 
@@ -178,6 +194,7 @@ def write_variations(variations: list[Variation], content: str) -> Document:
         The record.
     """
     return _record(
+        chunk=chunk,
         variations=[
             {
                 "kind": variation.kind,
@@ -186,7 +203,7 @@ def write_variations(variations: list[Variation], content: str) -> Document:
                 "extra": variation.extra,
             }
             for variation in variations
-        ]
+        ],
     )
 
 
@@ -194,6 +211,9 @@ def read_variations(key: str, value: object, content: str) -> list[Variation]:
     """Read the record of a chunk's variations; see `read_manifest`."""
 
     def read(data: dict[str, Any], _: str) -> list[Variation]:
+        if _str(data["chunk"]) != key.rpartition("/")[2]:
+            message = f"it is of chunk {data['chunk']!r}"
+            raise ValueError(message)
         rows = [_dict(row) for row in _list(data["variations"])]
         return [
             Variation(
@@ -230,8 +250,11 @@ def _read_entry(value: object) -> ChunkEntry:
 
 
 def _read(key: str, value: object, what: str, read: Callable[[dict[str, Any], str], R]) -> R:
-    problem = "it is no Document"
-    if isinstance(value, Document):
+    problem, cause = "it is no Document", None
+    if isinstance(value, Unreadable):
+        cause = value.error
+        problem = f"the docstore cannot decode it ({type(cause).__name__})"
+    elif isinstance(value, Document):
         found = value.metadata.get("format")
         try:
             if found == FORMAT:
@@ -239,12 +262,23 @@ def _read(key: str, value: object, what: str, read: Callable[[dict[str, Any], st
             problem = f"its format is {found!r}, and this version reads {FORMAT}"
         except (KeyError, TypeError, ValueError) as error:
             problem = f"{type(error).__name__}: {error}"
+    raise corrupt(key, what, problem) from cause
+
+
+def corrupt(key: str, what: str, problem: str) -> CorruptStoreError:
+    """Make the error for a record that cannot be used.
+
+    Args:
+        key: Where it stands.
+        what: What it should be.
+        problem: What it is.
+    """
     message = (
         f"The docstore's value at {key!r} should be {what}, but {problem}. If something else "
         "writes to this docstore, give langchain-rag one of its own; if the value was "
-        "damaged, delete the key and import the document again."
+        "damaged, call repair() and import the document again."
     )
-    raise CorruptStoreError(message)
+    return CorruptStoreError(message)
 
 
 def _checked(value: object, kind: type[R]) -> R:

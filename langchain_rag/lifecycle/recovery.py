@@ -11,10 +11,12 @@ import logging
 from collections.abc import Mapping, Sequence
 
 from langchain_rag._flow import Flow
-from langchain_rag.errors import ConcurrentWriteError
+from langchain_rag.errors import ConcurrentWriteError, CorruptStoreError
 from langchain_rag.lifecycle import claims, records
+from langchain_rag.lifecycle.claims import Claim
 from langchain_rag.lifecycle.identity import StorageKeys
 from langchain_rag.lifecycle.manifest import Intent, Manifest, dead, recovered
+from langchain_rag.lifecycle.reading import Reader
 from langchain_rag.lifecycle.stores import Stores
 
 logger = logging.getLogger(__name__)
@@ -32,6 +34,7 @@ class Recovery:
     def __init__(self, stores: Stores, keys: StorageKeys) -> None:
         self._stores = stores
         self._keys = keys
+        self._reader = Reader(keys)
         self._place = (claims.place_of(stores.docstore), keys.intents)
         # Earlier processes may have left something.
         self._first = True
@@ -49,43 +52,57 @@ class Recovery:
         else:
             claims.left_behind.discard(self._place)
 
-    def clear(self, intents: Sequence[Intent], live: Mapping[str, Manifest]) -> Flow[None]:
+    def clear(
+        self, claim: Claim, intents: Sequence[Intent], live: Mapping[str, Manifest]
+    ) -> Flow[None]:
         """Delete what intents name and manifests do not, then the intents.
 
         Variations go before their chunks, so that no variation ever stands for nothing.
 
         Args:
+            claim: On their documents.
             intents: Of changes that are over.
             live: The manifests of their documents, by document id.
+
+        Raises:
+            ConcurrentWriteError: The claim was lost.
         """
         gone = [dead(intent.entries, live.get(intent.document_id)) for intent in intents]
-        yield from self._stores.delete_variations([id_ for d in gone for id_ in d.variations])
+        variations = [id_ for d in gone for id_ in d.variations]
+        if variations:
+            # What looks dead may be what somebody else has begun to write.
+            yield from claim.confirm()
+        yield from self._stores.delete_variations(variations)
         chunks = [key for d in gone for key in d.chunks]
-        yield from self._stores.mdelete(
+        yield from claim.mdelete(
             [key for c in chunks for key in (self._keys.chunk(c), self._keys.variations(c))]
         )
-        yield from self._stores.mdelete([self._keys.intent(i.document_id) for i in intents])
+        yield from claim.mdelete([self._keys.intent(i.document_id) for i in intents])
 
-    def take_back(self, intents: Sequence[Intent], error: Exception) -> Flow[None]:
+    def take_back(
+        self, claim: Claim, intents: Sequence[Intent], error: Exception
+    ) -> Flow[None]:
         """Sweep after a failure, so that nothing half-written stays if that can be helped.
 
         Args:
+            claim: On the documents of the change.
             intents: Of the change that failed.
             error: The failure; it is told where the sweep fails too.
         """
         self.unswept = True
         try:
-            yield from self._sweep(intents)
+            yield from self._sweep(claim, intents)
         except Exception as second:  # noqa: BLE001 - the first error is the one to report
             error.add_note(
                 f"Taking back what was half-written failed too ({type(second).__name__}: "
                 f"{second}); the next add or delete will do it."
             )
 
-    def settled(self, document_ids: Sequence[str]) -> Flow[dict[str, Manifest]]:
+    def settled(self, claim: Claim, document_ids: Sequence[str]) -> Flow[dict[str, Manifest]]:
         """Read the manifests of claimed documents, after sweeping what is left of them.
 
         Args:
+            claim: On the documents.
             document_ids: The documents.
 
         Returns:
@@ -97,18 +114,18 @@ class Recovery:
         intents = [self._keys.intent(id_) for id_ in document_ids]
         manifests = [self._keys.manifest(id_) for id_ in document_ids]
         found = yield from self._stores.mget([*intents, *manifests])
-        left = _intents(intents, found)
+        left = self._intents(intents, found)
         for intent in left:
             # It has claimed the document under another docstore object on the same data.
             if claims.is_writing(intent.writer):
-                raise claims.conflict(intent.document_id)
+                raise ConcurrentWriteError.about(intent.document_id)
         if left:
             self.unswept = True
-            yield from self._sweep(left)
-            return (yield from self.settled(document_ids))
+            yield from self._sweep(claim, left)
+            return (yield from self.settled(claim, document_ids))
         values = zip(document_ids, manifests, found[len(intents) :], strict=True)
         return {
-            id_: records.read_manifest(key, value)
+            id_: self._reader.manifest(key, value)
             for id_, key, value in values
             if value is not None
         }
@@ -120,47 +137,59 @@ class Recovery:
         self.unswept = False
         try:
             for key in (yield from self._stores.keys(self._keys.intents)):
-                yield from self._sweep_leftover(key)
+                try:
+                    yield from self._sweep_leftover(key)
+                except CorruptStoreError as error:
+                    # It stops writes of its own document, not those of all others.
+                    logger.error(  # noqa: TRY400 - the message says it all
+                        "An unfinished write was left as it is: %s", error
+                    )
+                    self.unswept = True
         except BaseException:
             self.unswept = True
             raise
 
     def _sweep_leftover(self, key: str) -> Flow[None]:
+        def sweep(claim: Claim) -> Flow[None]:
+            # Read again, now that nobody else can be writing the document.
+            left = yield from self._read_intent(key)
+            for intent in left:
+                logger.warning(
+                    "Sweeping an unfinished write of document %r.", intent.document_id
+                )
+            yield from self._sweep(claim, left)
+
         for intent in (yield from self._read_intent(key)):
             if claims.is_writing(intent.writer):
                 continue
-            logger.warning("Sweeping an unfinished write of document %r.", intent.document_id)
             document = {self._keys.manifest(intent.document_id): intent.document_id}
             try:
-                with claims.writing(self._stores.docstore, document):
-                    # Read again, now that nobody else can be writing the document.
-                    yield from self._sweep((yield from self._read_intent(key)))
+                yield from claims.holding(self._stores.docstore, document, sweep)
             except ConcurrentWriteError:
-                logger.debug("Document %r is swept by its writer.", intent.document_id)
+                logger.debug("Document %r is being written.", intent.document_id)
 
     def _read_intent(self, key: str) -> Flow[list[Intent]]:
-        return _intents([key], (yield from self._stores.mget([key])))
+        return self._intents([key], (yield from self._stores.mget([key])))
 
-    def _sweep(self, intents: Sequence[Intent]) -> Flow[None]:
+    def _sweep(self, claim: Claim, intents: Sequence[Intent]) -> Flow[None]:
         keys = [self._keys.manifest(intent.document_id) for intent in intents]
         found = yield from self._stores.mget(keys)
         live: dict[str, Manifest] = {}
         doubtful: list[Manifest] = []
         for intent, key, value in zip(intents, keys, found, strict=True):
             if value is not None:
-                live[intent.document_id] = manifest = records.read_manifest(key, value)
+                live[intent.document_id] = manifest = self._reader.manifest(key, value)
                 corrected = recovered(intent, manifest)
                 doubtful += [corrected] if corrected is not None else []
-        yield from self._stores.mset(
+        yield from claim.mset(
             [(self._keys.manifest(m.document_id), records.write_manifest(m)) for m in doubtful]
         )
-        yield from self.clear(intents, live)
+        yield from self.clear(claim, intents, live)
 
-
-def _intents(keys: Sequence[str], values: Sequence[object]) -> list[Intent]:
-    # There may be more values than keys; the rest is not intents.
-    return [
-        records.read_intent(key, value)
-        for key, value in zip(keys, values, strict=False)
-        if value is not None
-    ]
+    def _intents(self, keys: Sequence[str], values: Sequence[object]) -> list[Intent]:
+        # There may be more values than keys; the rest is not intents.
+        return [
+            self._reader.intent(key, value)
+            for key, value in zip(keys, values, strict=False)
+            if value is not None
+        ]

@@ -1,43 +1,53 @@
-"""Reads, writes and deletes on the two stores, within what they can take in one call."""
+"""Reads on both stores, and writes to the wrapped one, within what they take in one call.
+
+Writes to the docstore go through a claim (`langchain_rag.lifecycle.claims`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
-from typing import Any, Final, TypeVar, cast
+from collections.abc import Sequence
+from typing import Any, Final, cast
 
 from langchain_core.documents import Document
 from langchain_core.stores import BaseStore, InMemoryBaseStore
 from langchain_core.vectorstores import VectorStore
 
-from langchain_rag._flow import Flow, call, call_to_its_end
-from langchain_rag.errors import ConfigurationError, IdsIgnoredError, StoreError
-
-T = TypeVar("T")
-
-MAX_ROWS: Final = 5_000
-"""Rows in one call: below Chroma's limit of 5,461, the lowest of the stores we know."""
-
+from langchain_rag._flow import Flow, call
+from langchain_rag.errors import ConfigurationError, CorruptStoreError
+from langchain_rag.lifecycle.batches import MAX_RECORDS, batched
+from langchain_rag.lifecycle.records import Unreadable
+from langchain_rag.lifecycle.rows import Rows
 
 CHUNK_STORE: Final = "BaseRAGVectorStore"
 """Our own store, which stands above this room and cannot be imported here."""
 
 
-def batched(items: Iterable[T], size: int) -> Iterator[list[T]]:
-    """Cut into lists of at most `size` items (`itertools.batched` comes with Python 3.12)."""
-    iterator = iter(items)
-    while batch := list(islice(iterator, size)):
-        yield batch
+_DECODING: Final = (
+    ArithmeticError,
+    AttributeError,
+    CorruptStoreError,
+    ImportError,
+    LookupError,
+    NotImplementedError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
+"""What decoding a damaged value raises, in any docstore; what is wrong with the store itself (a
+lost connection, a full disk) is of other kinds."""
 
 
 class Stores:
     """The wrapped vector store and the docstore.
 
-    No call is made for an empty list, and none with more than `MAX_ROWS` rows.
+    No call is made for an empty list, and none with more than the stores can take.
 
     Args:
         vectorstore: Holds the variations.
         docstore: Holds everything else.
+
+    Attributes:
+        rows: The vector store's rows, and what is known of it.
 
     Raises:
         ConfigurationError: One of them is not what it has to be.
@@ -47,23 +57,35 @@ class Stores:
         _check_types(vectorstore, docstore)
         self.vectorstore = vectorstore
         self.docstore = docstore
+        self.rows = Rows(vectorstore)
 
     def mget(self, keys: Sequence[str]) -> Flow[list[object]]:
-        """Read records, None where there is none, in the order of the keys."""
+        """Read records, None where there is none, in the order of the keys.
+
+        A record that the docstore cannot decode comes as `Unreadable`; it does not keep the
+        others from being read.
+        """
         found: list[object] = []
-        for batch in batched(keys, MAX_ROWS):
-            found += yield from call(self.docstore.mget, self.docstore.amget, batch)
+        for batch in batched(keys, MAX_RECORDS):
+            found += yield from self._mget(batch)
         return found
 
-    def mset(self, records: Sequence[tuple[str, Document]]) -> Flow[None]:
-        """Write records."""
-        for batch in batched(records, MAX_ROWS):
-            yield from call_to_its_end(self.docstore.mset, self.docstore.amset, batch)
-
-    def mdelete(self, keys: Sequence[str]) -> Flow[None]:
-        """Delete records."""
-        for batch in batched(keys, MAX_ROWS):
-            yield from call_to_its_end(self.docstore.mdelete, self.docstore.amdelete, batch)
+    def _mget(self, keys: list[str]) -> Flow[list[object]]:
+        try:
+            values = yield from call(self.docstore.mget, self.docstore.amget, keys)
+            return list[object](values)
+        except ConfigurationError:
+            raise  # a ValueError, but the docstore as such cannot be read
+        except _DECODING as error:
+            if isinstance(error, NotImplementedError):
+                # Is it the method that is not there, or what a value names?
+                yield from call(self.docstore.mget, self.docstore.amget, list[str]())
+            if len(keys) == 1:
+                return [Unreadable(error)]
+        # Which of them is it?
+        middle = len(keys) // 2
+        first = yield from self._mget(keys[:middle])
+        return first + (yield from self._mget(keys[middle:]))
 
     def keys(self, prefix: str) -> Flow[list[str]]:
         """List the keys that begin with a prefix."""
@@ -83,69 +105,12 @@ class Stores:
         return (yield from call(list_keys, alist_keys))
 
     def add_variations(self, rows: Sequence[Document], options: dict[str, Any]) -> Flow[None]:
-        """Write variations under the ids that they carry.
-
-        Args:
-            rows: The variations; each has an id, and no two the same.
-            options: Further arguments of the wrapped store's `add_documents`.
-
-        Raises:
-            IdsIgnoredError: The store answered with other ids.
-        """
-        store = self.vectorstore
-        for batch in batched(rows, MAX_ROWS):
-            ids = [str(row.id) for row in batch]
-            returned = yield from call_to_its_end(
-                store.add_documents, store.aadd_documents, batch, ids=ids, **options
-            )
-            # Some stores return nothing, which says nothing.
-            if returned and list(returned) != ids:
-                yield from self.delete_variations([str(id_) for id_ in returned])
-                message = (
-                    f"{type(store).__name__} was given the id {ids[0]!r} and answered with "
-                    f"{returned[0]!r}: it does not keep ids, so what it holds could never be "
-                    "changed or deleted. The rows were taken back. Wrap another store, or "
-                    "configure this one to keep ids."
-                )
-                raise IdsIgnoredError(message)
+        """Write variations under the ids that they carry; see `Rows.add`."""
+        return self.rows.add(rows, options)
 
     def delete_variations(self, ids: Sequence[str]) -> Flow[None]:
-        """Delete variations; ids that are not there are no error.
-
-        Raises:
-            StoreError: The store answered False.
-        """
-        for batch in batched(ids, MAX_ROWS):
-            try:
-                yield from self._delete(batch)
-            except (KeyError, ValueError) as error:
-                # So some stores (FAISS) refuse ids that are not there. Any other error is
-                # one, whatever is left to delete.
-                present = yield from self._present(batch, error)
-                if len(present) == len(batch):
-                    raise
-                if present:
-                    yield from self._delete(present)
-
-    def _delete(self, ids: list[str]) -> Flow[None]:
-        store = self.vectorstore
-        deleted = yield from call_to_its_end(store.delete, store.adelete, ids=ids)
-        if deleted is False:
-            message = (
-                f"{type(store).__name__}.delete answered False for {len(ids)} rows, the "
-                f"first {ids[0]!r}. They are still named by an intent in the docstore: find "
-                "out why the store refuses, then make the call again."
-            )
-            raise StoreError(message)
-
-    def _present(self, ids: list[str], error: Exception) -> Flow[list[str]]:
-        store = self.vectorstore
-        try:
-            found = yield from call(store.get_by_ids, store.aget_by_ids, ids)
-        except Exception:  # noqa: BLE001 - the first error is the one to report
-            raise error from None
-        known = {document.id for document in found}
-        return [id_ for id_ in ids if id_ in known]
+        """Delete variations; ids that are not there are no error. See `Rows.delete`."""
+        return self.rows.delete(ids)
 
 
 def _check_types(vectorstore: object, docstore: object) -> None:

@@ -22,9 +22,9 @@ for the same text.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from langchain_core.documents import Document
@@ -33,12 +33,15 @@ from langchain_core.runnables import RunnableConfig
 from langchain_rag._flow import Flow
 from langchain_rag.errors import InvalidDocumentError
 from langchain_rag.lifecycle import claims, plan, records
+from langchain_rag.lifecycle.batches import batched
+from langchain_rag.lifecycle.claims import Claim
 from langchain_rag.lifecycle.drafts import DraftChunk
 from langchain_rag.lifecycle.identity import StorageKeys
 from langchain_rag.lifecycle.manifest import Manifest
+from langchain_rag.lifecycle.reading import Reader
 from langchain_rag.lifecycle.recovery import Recovery
 from langchain_rag.lifecycle.sources import SourceDocument
-from langchain_rag.lifecycle.stores import Stores, batched
+from langchain_rag.lifecycle.stores import Stores
 from langchain_rag.lifecycle.transforming import Transformers, is_current
 
 
@@ -68,6 +71,8 @@ class Lifecycle:
 
     Attributes:
         keys: Where in the docstore.
+        reader: Reads records of the docstore, and trusts none.
+        recovery: Clears what interrupted calls left.
         fan_out: The largest number of variations of a chunk seen so far, for searches.
     """
 
@@ -75,8 +80,9 @@ class Lifecycle:
         self.stores = stores
         self.transformers = transformers
         self.keys = StorageKeys(transformers.namespace)
+        self.reader = Reader(self.keys)
         self.fan_out = 1
-        self._recovery = Recovery(stores, self.keys)
+        self.recovery = Recovery(stores, self.keys)
 
     def upsert(self, sources: Sequence[SourceDocument], settings: Settings) -> Flow[None]:
         """Import documents, new or changed, batch by batch.
@@ -87,19 +93,17 @@ class Lifecycle:
 
         Raises:
             TransformerError: A transformer failed. Documents of earlier batches are stored.
-            ConcurrentWriteError: Another call in this process is writing one of them.
+            ConcurrentWriteError: Another call is writing one of them.
             StoreError: A store did not do what its contract says.
         """
         if not sources:
             return
+        self.stores.rows.check()
         unique = {source.document_id: source for source in sources}
-        yield from self._recovery.sweep_leftovers()
+        yield from self.recovery.sweep_leftovers()
         for batch in batched(unique.values(), settings.batch_size):
             ids = [source.document_id for source in batch]
-            with self._writing(ids) as writer:
-                manifests = yield from self._recovery.settled(ids)
-                changes = yield from self._plan(batch, manifests, settings)
-                yield from self._apply(changes, writer, settings.options)
+            yield from self.holding(ids, partial(self._upsert, batch, settings))
 
     def delete(self, document_ids: Iterable[str] | None, batch_size: int) -> Flow[None]:
         """Delete documents; ids that are not there are no error.
@@ -110,28 +114,62 @@ class Lifecycle:
 
         Raises:
             InvalidDocumentError: An id is one of a chunk.
-            ConcurrentWriteError: Another call in this process is writing one of them.
+            ConcurrentWriteError: Another call is writing one of them.
             StoreError: A store did not do what its contract says.
         """
         if document_ids is None:
             document_ids = yield from self._all_document_ids()
-        yield from self._recovery.sweep_leftovers()
+        yield from self.recovery.sweep_leftovers()
         for batch in batched(dict.fromkeys(document_ids), batch_size):
-            with self._writing(batch) as writer:
-                manifests = yield from self._recovery.settled(batch)
-                yield from self._refuse_chunks([id_ for id_ in batch if id_ not in manifests])
-                changes = [plan.deletion(manifest) for manifest in manifests.values()]
-                yield from self._apply(changes, writer, {})
+            yield from self.holding(batch, partial(self._delete, batch))
+
+    def holding(
+        self, document_ids: Sequence[str], body: Callable[[Claim], Flow[None]]
+    ) -> Flow[None]:
+        """Do something to documents while no other call may write them.
+
+        Args:
+            document_ids: The documents.
+            body: What to do with the claim.
+
+        Raises:
+            ConcurrentWriteError: Another call is writing one of them.
+        """
+        documents = {self.keys.manifest(id_): id_ for id_ in document_ids}
+        yield from claims.holding(self.stores.docstore, documents, body)
 
     def stored(self, document_ids: Sequence[str]) -> Flow[list[bool]]:
         """Say for each document whether it is stored, after sweeping leftovers.
 
+        One that is doubtful is not: it has to be imported again.
+
         Args:
             document_ids: The documents.
+
+        Raises:
+            CorruptStoreError: What is stored of one of them cannot be read.
         """
-        yield from self._recovery.sweep_leftovers()
-        found = yield from self.stores.mget([self.keys.manifest(id_) for id_ in document_ids])
-        return [value is not None for value in found]
+        yield from self.recovery.sweep_leftovers()
+        keys = [self.keys.manifest(id_) for id_ in document_ids]
+        found = yield from self.stores.mget(keys)
+        return [
+            value is not None and not self.reader.manifest(key, value).doubtful
+            for key, value in zip(keys, found, strict=True)
+        ]
+
+    def _upsert(
+        self, batch: Sequence[SourceDocument], settings: Settings, claim: Claim
+    ) -> Flow[None]:
+        ids = [source.document_id for source in batch]
+        manifests = yield from self.recovery.settled(claim, ids)
+        changes = yield from self._plan(batch, manifests, settings)
+        yield from self.apply(changes, claim, settings.options)
+
+    def _delete(self, batch: Sequence[str], claim: Claim) -> Flow[None]:
+        manifests = yield from self.recovery.settled(claim, batch)
+        yield from self._refuse_chunks([id_ for id_ in batch if id_ not in manifests])
+        changes = [plan.deletion(manifest) for manifest in manifests.values()]
+        yield from self.apply(changes, claim, {})
 
     def _plan(
         self,
@@ -156,26 +194,32 @@ class Lifecycle:
         )
         return [change for change in decided if change is not None]
 
-    def _apply(
-        self, changes: Sequence[plan.Change], writer: str, options: dict[str, Any]
+    def apply(
+        self, changes: Sequence[plan.Change], claim: Claim, options: dict[str, Any]
     ) -> Flow[None]:
-        """Put changes into the stores, in the order that keeps every document whole."""
-        intents = [change.intent(writer) for change in changes]
+        """Put changes into the stores, in the order that keeps every document whole.
+
+        Args:
+            changes: One for each document.
+            claim: On the documents.
+            options: Further arguments of the wrapped store's `add_documents`.
+        """
+        intents = [change.intent(claim.writer) for change in changes]
         live = {change.document_id: change.new for change in changes if change.new}
         gone = [change.document_id for change in changes if not change.new]
         chunks = [chunk for change in changes for chunk in change.chunks]
         rows = [row for change in changes for row in change.rows]
         try:
-            yield from self.stores.mset(
+            yield from claim.mset(
                 [(self.keys.intent(i.document_id), records.write_intent(i)) for i in intents]
             )
-            yield from self.stores.mset(self._records(chunks))
+            yield from claim.mset(self._records(chunks))
             yield from self.stores.add_variations(rows, options)
-            yield from self.stores.mset(
+            yield from claim.mset(
                 [(self.keys.manifest(i), records.write_manifest(m)) for i, m in live.items()]
             )
-            yield from self.stores.mdelete([self.keys.manifest(id_) for id_ in gone])
-            yield from self._recovery.clear(intents, live)
+            yield from claim.mdelete([self.keys.manifest(id_) for id_ in gone])
+            yield from self.recovery.clear(claim, intents, live)
         except Exception as error:
             names = ", ".join(repr(change.document_id) for change in changes[:5])
             more = f" and {len(changes) - 5} more" if len(changes) > 5 else ""
@@ -183,10 +227,10 @@ class Lifecycle:
                 f"While writing the documents {names}{more}. What was stored before is still "
                 "stored; make the call again once the cause is gone."
             )
-            yield from self._recovery.take_back(intents, error)
+            yield from self.recovery.take_back(claim, intents, error)
             raise
         except BaseException:
-            self._recovery.unswept = True
+            self.recovery.unswept = True
             raise
         self.fan_out = max([self.fan_out, *(chunk.record.fan_out for chunk in chunks)])
 
@@ -196,7 +240,7 @@ class Lifecycle:
         found = yield from self.stores.mget(keys)
         for id_, key, value in zip(unknown, keys, found, strict=True):
             if value is not None:
-                document_id = records.read_chunk(key, value).document_id
+                document_id = self.reader.chunk(key, value).document_id
                 message = (
                     f"{id_!r} is the id of a chunk of document {document_id!r}, and a chunk "
                     f"cannot be deleted on its own. Delete the document, or add it again "
@@ -210,7 +254,7 @@ class Lifecycle:
             key = chunk.record.key
             written.append((self.keys.chunk(key), records.write_chunk(chunk.record)))
             if chunk.variations is not None:
-                record = records.write_variations(chunk.variations, chunk.record.content)
+                record = records.write_variations(key, chunk.variations, chunk.record.content)
                 written.append((self.keys.variations(key), record))
         return written
 
@@ -218,11 +262,7 @@ class Lifecycle:
         keys = yield from self.stores.keys(self.keys.manifests)
         found = yield from self.stores.mget(keys)
         return [
-            records.read_manifest(key, value).document_id
+            self.reader.manifest(key, value).document_id
             for key, value in zip(keys, found, strict=True)
             if value is not None
         ]
-
-    def _writing(self, document_ids: Sequence[str]) -> AbstractContextManager[str]:
-        documents = {self.keys.manifest(id_): id_ for id_ in document_ids}
-        return claims.writing(self.stores.docstore, documents)

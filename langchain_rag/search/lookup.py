@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from langchain_core.documents import Document
 
 from langchain_rag._flow import Flow
-from langchain_rag.lifecycle import records
 from langchain_rag.lifecycle.sources import check_list, check_text
 from langchain_rag.lifecycle.write import Lifecycle
 
@@ -38,14 +37,14 @@ def get_by_ids(lifecycle: Lifecycle, ids: Sequence[str]) -> Flow[list[Document]]
         if value is None:
             by_id.append([chunk_key])
         else:
-            manifest = records.read_manifest(manifest_key, value)
+            manifest = lifecycle.reader.manifest(manifest_key, value)
             by_id.append([keys.chunk(entry.key) for entry in manifest.chunks])
     ordered = list(dict.fromkeys(key for group in by_id for key in group))
     missing = [key for key in ordered if key not in values]
     read = yield from lifecycle.stores.mget(missing)
     values.update(zip(missing, read, strict=True))
     return [
-        records.read_chunk(key, values[key]).public()
+        lifecycle.reader.chunk(key, values[key]).public()
         for key in ordered
         if values[key] is not None
     ]

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from functools import partial
 from operator import index
 from typing import Any, Final, TypeAlias, TypeVar
 
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
-from langchain_core.runnables import run_in_executor
 from langchain_core.vectorstores import VectorStore
 
 from langchain_rag._flow import Flow, call
 from langchain_rag.lifecycle.write import Lifecycle
-from langchain_rag.search.backends import dense_store
 from langchain_rag.search.collapse import first_ask
 from langchain_rag.search.engine import SearchEngine
 
 V = TypeVar("V")
 Scored: TypeAlias = list[tuple[Document, float]]
-Fetch: TypeAlias = Callable[[int], Flow[list[tuple[Document, V]]]]
+Found = TypeVar("Found")
+Searches: TypeAlias = tuple[Callable[..., Found], Callable[..., Awaitable[Found]]]
 
 _FOR_MMR: Final = frozenset({"fetch_k", "lambda_mult"})
 _FOR_THRESHOLD: Final = frozenset({"score_threshold"})
@@ -40,7 +38,8 @@ class Queries:
         self._lifecycle = lifecycle
         self._engine = SearchEngine(lifecycle)
         self._defaults = defaults
-        self._dense = dense_store(lifecycle.stores.vectorstore)
+        self._backend = lifecycle.stores.rows.backend
+        self._dense = self._backend.dense
 
     @property
     def _store(self) -> VectorStore:
@@ -55,8 +54,8 @@ class Queries:
         if self._dense is not None:
             found = yield from self._scored(query, k, options)
             return _documents(found)
-        fetch = _unscored(store.similarity_search, store.asimilarity_search, query, options)
-        return _documents((yield from self._engine.search(fetch, k)))
+        searches = store.similarity_search, store.asimilarity_search
+        return _documents((yield from self._search(searches, query, k, options, _unscored)))
 
     def scored(self, query: str, k: int | None, options: dict[str, Any]) -> Flow[Scored]:
         """Find the chunks nearest to a text, with the wrapped store's own scores."""
@@ -71,9 +70,11 @@ class Queries:
             found = yield from self._scored(query, k, options)
             relevance = self._dense.relevance()
             return [(document, relevance(score)) for document, score in found]
-        search = store.similarity_search_with_relevance_scores
-        asearch = store.asimilarity_search_with_relevance_scores
-        return (yield from self._engine.search(_asking(search, asearch, query, options), k))
+        searches = (
+            store.similarity_search_with_relevance_scores,
+            store.asimilarity_search_with_relevance_scores,
+        )
+        return (yield from self._search(searches, query, k, options, _as_it_is))
 
     def by_vector(
         self, embedding: list[float], k: int | None, options: dict[str, Any]
@@ -81,13 +82,9 @@ class Queries:
         """Find the chunks nearest to an embedding."""
         k, options = self._merged(k, options, without=_FOR_MMR | _FOR_THRESHOLD)
         store = self._store
-        fetch = _unscored(
-            store.similarity_search_by_vector,
-            store.asimilarity_search_by_vector,
-            embedding,
-            options,
-        )
-        return _documents((yield from self._engine.search(fetch, k)))
+        searches = store.similarity_search_by_vector, store.asimilarity_search_by_vector
+        found = yield from self._search(searches, embedding, k, options, _unscored)
+        return _documents(found)
 
     def diverse(
         self, query: str, k: int | None, fetch_k: int | None, options: dict[str, Any]
@@ -117,9 +114,7 @@ class Queries:
 
     def _diverse(
         self,
-        searches: tuple[
-            Callable[..., list[Document]], Callable[..., Awaitable[list[Document]]]
-        ],
+        searches: Searches[list[Document]],
         query: Any,
         k: int | None,
         fetch_k: int | None,
@@ -129,20 +124,31 @@ class Queries:
         k, options = self._merged(k, {**options, **given}, without=_FOR_THRESHOLD)
         # The caller counts candidates in chunks, the wrapped store in variations.
         candidates = int(options.pop("fetch_k", 20))
+        late = self._backend.filtered_from
+        most = late() if late is not None and _filters(options) else 0
+        if k <= 0 or not (yield from self._lifecycle.stores.rows.exists()):
+            return []
+        options = self._with_filtering(options)
 
         def fetch(asked: int) -> Flow[list[tuple[Document, None]]]:
-            wide = max(among, asked)
-            found = yield from call(*searches, query, k=asked, fetch_k=wide, **options)
-            return [(document, None) for document in found]
+            asked = self._capped(asked)
+            wide = self._capped(max(among, asked))
+            found = yield from call(
+                *searches, query, **{**options, "k": asked, "fetch_k": wide}
+            )
+            return _unscored(found)
 
         while True:
             among = first_ask(candidates, self._lifecycle.fan_out)
             # Chroma gives what it chose in the order of nearness, so choosing among all that
             # it chose would undo the choice: ask for few.
             found = yield from self._engine.search(fetch, k, choosing=True)
+            if len(found) < k and among < most:
+                # It filters what it has fetched, and has not fetched enough.
+                candidates *= 4
             # A process that has only now learnt how many variations chunks have chose among
             # too few chunks: what it finds must not depend on what it has seen before.
-            if first_ask(candidates, self._lifecycle.fan_out) <= among:
+            elif first_ask(candidates, self._lifecycle.fan_out) <= among:
                 return _documents(found)
 
     def _scored(self, query: str, k: int, options: dict[str, Any]) -> Flow[Scored]:
@@ -150,15 +156,46 @@ class Queries:
         if k <= 0:
             return []
         if dense is None or store.embeddings is None:
-            search, asearch = (
+            by_text = (
                 store.similarity_search_with_score,
                 store.asimilarity_search_with_score,
             )
-            return (yield from self._engine.search(_asking(search, asearch, query, options), k))
+            return (yield from self._search(by_text, query, k, options, _as_it_is))
         embedding = yield from _embed(store.embeddings, query)
-        in_executor = partial(run_in_executor, None, dense.scored)
-        fetch = _asking(dense.scored, in_executor, embedding, options)
+        by_vector = dense.scored, dense.ascored
+        return (yield from self._search(by_vector, embedding, k, options, _as_it_is))
+
+    def _search(
+        self,
+        searches: Searches[Found],
+        query: Any,
+        k: int,
+        options: dict[str, Any],
+        paired: Callable[[Found], list[tuple[Document, V]]],
+    ) -> Flow[list[tuple[Document, V]]]:
+        """Search with a method of the wrapped store, again and again where need be."""
+        if k <= 0 or not (yield from self._lifecycle.stores.rows.exists()):
+            return []
+        options = self._with_filtering(options)
+
+        def fetch(asked: int) -> Flow[list[tuple[Document, V]]]:
+            found = yield from call(*searches, query, k=self._capped(asked), **options)
+            return paired(found)
+
         return (yield from self._engine.search(fetch, k))
+
+    def _capped(self, asked: int) -> int:
+        # Fewer hits than the engine asked for tell it that there are no more.
+        most = self._backend.max_hits
+        return asked if most is None else min(asked, most)
+
+    def _with_filtering(self, options: dict[str, Any]) -> dict[str, Any]:
+        """Add what the wrapped store needs to filter before it counts."""
+        if not _filters(options):
+            return options
+        late = self._backend.filtered_from
+        wide = {} if late is None else {"fetch_k": late()}
+        return {**self._backend.filtering, **wide, **options}
 
     def _merged(
         self, k: int | None, options: dict[str, Any], without: frozenset[str] = frozenset()
@@ -190,33 +227,16 @@ def _embed(embeddings: Embeddings, query: str) -> Flow[list[float]]:
     return (yield from call(embeddings.embed_query, embeddings.aembed_query, query))
 
 
-def _asking(
-    search: Callable[..., list[tuple[Document, float]]],
-    asearch: Callable[..., Awaitable[list[tuple[Document, float]]]],
-    query: Any,
-    options: dict[str, Any],
-) -> Fetch[float]:
-    """Make a search of the wrapped store into what the engine can call again."""
-
-    def fetch(asked: int) -> Flow[Scored]:
-        return (yield from call(search, asearch, query, k=asked, **options))
-
-    return fetch
+def _filters(options: dict[str, Any]) -> bool:
+    return options.get("filter") is not None
 
 
-def _unscored(
-    search: Callable[..., list[Document]],
-    asearch: Callable[..., Awaitable[list[Document]]],
-    query: Any,
-    options: dict[str, Any],
-) -> Fetch[None]:
-    """Do the same for a search without scores."""
+def _as_it_is(found: Scored) -> Scored:
+    return found
 
-    def fetch(asked: int) -> Flow[list[tuple[Document, None]]]:
-        found = yield from call(search, asearch, query, k=asked, **options)
-        return [(document, None) for document in found]
 
-    return fetch
+def _unscored(found: list[Document]) -> list[tuple[Document, None]]:
+    return [(document, None) for document in found]
 
 
 def _documents(found: Sequence[tuple[Document, object]]) -> list[Document]:

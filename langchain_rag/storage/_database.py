@@ -7,51 +7,43 @@ runs the same function through `AsyncConnection.run_sync`, so nothing is written
 from __future__ import annotations
 
 import asyncio
+from contextlib import AsyncExitStack, ExitStack
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from langchain_core.runnables import run_in_executor
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from langchain_rag.errors import ConfigurationError
+from langchain_rag.storage._failures import connecting, may_be_tried_again, working
 from langchain_rag.storage.engine import AnyEngine, check_engine, in_memory
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterator, Sequence
+    from collections.abc import Callable, Coroutine
 
     from sqlalchemy import Connection, Engine
 
+    from langchain_rag.storage._migrations import Schema
+
 T = TypeVar("T")
 
-_CHUNK = 500
-"""Values in one IN list: SQLite before 3.32 takes 999 variables in a statement."""
-
-
-def chunks(values: Sequence[str]) -> Iterator[list[str]]:
-    """Cut values into lists that fit into one statement.
-
-    Args:
-        values: Any number of values.
-
-    Yields:
-        Lists of them, in order; none if there are no values.
-    """
-    for start in range(0, len(values), _CHUNK):
-        yield list(values[start : start + _CHUNK])
+_ATTEMPTS = 5
+"""How often a transaction is begun that the database ended in favour of another one."""
 
 
 class Database:
-    """Runs bodies in transactions, and creates the schema before the first one.
+    """Runs bodies in transactions, and brings the tables up to date before the first one.
+
+    A body may run more than once: where two transactions block each other, the database ends
+    one of them, and that one is begun again.
 
     Args:
         engine: A sync or an async engine.
-        schema: Creates what it needs where it is missing; runs once a connection, in a
-            transaction of its own.
+        schema: The tables that the bodies need; looked after once a connection.
         owner: Class name for error messages.
     """
 
-    def __init__(
-        self, engine: AnyEngine, schema: Callable[[Connection], None], owner: str
-    ) -> None:
+    def __init__(self, engine: AnyEngine, schema: Schema, owner: str) -> None:
         check_engine(engine)
         self.engine = engine
         self._schema = schema
@@ -82,8 +74,15 @@ class Database:
 
         Returns:
             What the body returns.
+
+        Raises:
+            StoreError: If the database cannot be reached, or could not go on.
+            ConfigurationError: If the engine's URL cannot be right.
         """
-        with self.sync_engine.connect() as connection:
+        engine = self.sync_engine
+        with ExitStack() as stack, working(engine):
+            with connecting(engine):
+                connection = stack.enter_context(engine.connect())
             return self._transact(connection, body, write)
 
     async def arun(self, body: Callable[[Connection], T], *, write: bool = False) -> T:
@@ -95,6 +94,10 @@ class Database:
 
         Returns:
             What the body returns.
+
+        Raises:
+            StoreError: If the database cannot be reached, or could not go on.
+            ConfigurationError: If the engine's URL cannot be right.
         """
         if not isinstance(self.engine, AsyncEngine):
             return await run_in_executor(None, self.run, body, write=write)
@@ -106,23 +109,35 @@ class Database:
     async def _arun(
         self, engine: AsyncEngine, body: Callable[[Connection], T], write: bool
     ) -> T:
-        async with engine.connect() as connection:
-            return await connection.run_sync(self._transact, body, write)
+        async with AsyncExitStack() as stack:
+            with working(engine.sync_engine):
+                with connecting(engine.sync_engine):
+                    connection = await stack.enter_async_context(engine.connect())
+                return await connection.run_sync(self._transact, body, write)
 
     def _transact(
         self, connection: Connection, body: Callable[[Connection], T], write: bool
     ) -> T:
         # Remembered with the DBAPI connection rather than here: a database in memory is a
         # new one when its connection is.
-        created: set[Any] = connection.info.setdefault("langchain_rag_schemas", set())
-        if self._schema not in created:
-            self._schema(connection)
-            connection.commit()
-            created.add(self._schema)
-        _begin(connection, write)
-        result = body(connection)
-        connection.commit()
-        return result
+        current: set[Any] = connection.info.setdefault("langchain_rag_schemas", set())
+        if self._schema not in current:
+            self._make_current(connection)
+            current.add(self._schema)
+        return _in_transaction(connection, body, write)
+
+    def _make_current(self, connection: Connection) -> None:
+        # Looks first: whoever may only read can read what others have created.
+        if _in_transaction(connection, self._schema.is_current, write=False):
+            return
+        try:
+            _in_transaction(connection, self._schema.make_current, write=True)
+        except DBAPIError:
+            # An isolation level of the user's may hide from the transaction that another
+            # one has been faster.
+            connection.rollback()
+            if not _in_transaction(connection, self._schema.is_current, write=False):
+                raise
 
 
 async def _to_its_end(work: Coroutine[Any, Any, T]) -> T:
@@ -137,6 +152,22 @@ async def _to_its_end(work: Coroutine[Any, Any, T]) -> T:
     except asyncio.CancelledError:
         await asyncio.wait([task])
         raise
+
+
+def _in_transaction(connection: Connection, body: Callable[[Connection], T], write: bool) -> T:
+    attempt = 1
+    while True:
+        _begin(connection, write)
+        try:
+            result = body(connection)
+            connection.commit()
+        except DBAPIError as error:
+            if attempt == _ATTEMPTS or not may_be_tried_again(error):
+                raise
+            connection.rollback()
+            attempt += 1
+        else:
+            return result
 
 
 def _begin(connection: Connection, write: bool) -> None:

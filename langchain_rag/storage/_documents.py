@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, TypeAlias
 
-from sqlalchemy import delete, select
+from sqlalchemy import bindparam, delete, select
 from sqlalchemy.exc import OperationalError
 
 from langchain_rag.errors import CorruptStoreError
 from langchain_rag.storage._codec import check_keys, decode, encode
-from langchain_rag.storage._database import chunks
-from langchain_rag.storage._schema import DOCUMENTS, upsert
+from langchain_rag.storage._schema import DOCUMENTS, among, listed, upsert
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from langchain_core.documents import Document
-    from sqlalchemy import ColumnElement, Connection
+    from sqlalchemy import ColumnElement, Connection, Delete, Select
 
 _Row: TypeAlias = tuple[str, object, object, object]
 
@@ -44,11 +44,7 @@ def read(namespace: str, keys: Sequence[str]) -> Callable[[Connection], list[Doc
     unique = list(dict.fromkeys(keys))
 
     def body(connection: Connection) -> list[Document | None]:
-        rows = {
-            row[0]: row
-            for chunk in chunks(unique)
-            for row in _rows(connection, namespace, chunk)
-        }
+        rows = {row[0]: row for row in _rows(connection, namespace, unique)}
         # Decoded once for each place: no two results are the same object.
         return [decode(*rows[key]) if key in rows else None for key in keys]
 
@@ -70,8 +66,9 @@ def write(namespace: str, documents: dict[str, Document]) -> Callable[[Connectio
     """
     # Everything is encoded, or refused, before a transaction begins.
     check_keys(documents)
+    # Sorted, so that two calls that write the same rows do not wait for each other in a ring.
     rows = [
-        {"namespace": namespace, **encode(key, document)} for key, document in documents.items()
+        {"namespace": namespace, **encode(key, documents[key])} for key in sorted(documents)
     ]
 
     def body(connection: Connection) -> None:
@@ -102,8 +99,8 @@ def delete_keys(namespace: str, keys: Sequence[str]) -> Callable[[Connection], N
     check_keys(keys)
 
     def body(connection: Connection) -> None:
-        for chunk in chunks(keys):
-            connection.execute(delete(DOCUMENTS).where(*_these(namespace, chunk)))
+        dialect = connection.dialect.name
+        connection.execute(_delete(dialect), _these(dialect, namespace, keys))
 
     return body
 
@@ -163,10 +160,10 @@ def after_prefix(prefix: str) -> str | None:
 
 
 def _rows(connection: Connection, namespace: str, keys: list[str]) -> list[_Row]:
-    columns = DOCUMENTS.c
-    query = select(columns.key, columns.page_content, columns.id, columns.metadata)
+    dialect = connection.dialect.name
     try:
-        return [tuple(row) for row in connection.execute(query.where(*_these(namespace, keys)))]
+        query = connection.execute(_select(dialect), _these(dialect, namespace, keys))
+        return [(row[0], row[1], row[2], row[3]) for row in query.all()]
     except OperationalError as error:
         if "Could not decode" not in str(error.orig):
             raise
@@ -179,5 +176,27 @@ def _rows(connection: Connection, namespace: str, keys: list[str]) -> list[_Row]
         raise CorruptStoreError(msg) from error
 
 
-def _these(namespace: str, keys: list[str]) -> tuple[ColumnElement[bool], ...]:
-    return DOCUMENTS.c.namespace == namespace, DOCUMENTS.c.key.in_(keys)
+# Made once for each dialect: SQLAlchemy takes longer to make a statement than SQLite to run it.
+
+
+@cache
+def _select(dialect: str) -> Select[str, object, object, object]:
+    columns = DOCUMENTS.c
+    query: Select[str, object, object, object] = select(
+        columns.key, columns.page_content, columns.id, columns.metadata
+    )
+    return query.where(*_named(dialect))
+
+
+@cache
+def _delete(dialect: str) -> Delete:
+    return delete(DOCUMENTS).where(*_named(dialect))
+
+
+def _named(dialect: str) -> tuple[ColumnElement[bool], ...]:
+    columns = DOCUMENTS.c
+    return columns.namespace == bindparam("of"), among(dialect, columns.key, "these")
+
+
+def _these(dialect: str, namespace: str, keys: Sequence[str]) -> dict[str, object]:
+    return {"of": namespace, "these": listed(dialect, keys)}

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any, cast
 from langchain_classic.indexes._sql_record_manager import UpsertionRecord
 from sqlalchemy import delete, func, select, text
 
-from langchain_rag.storage._database import chunks
-from langchain_rag.storage._schema import create_table, upsert
+from langchain_rag.errors import InvalidDocumentError
+from langchain_rag.storage._codec import storable
+from langchain_rag.storage._migrations import Schema
+from langchain_rag.storage._schema import among, listed, upsert
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -18,21 +20,14 @@ if TYPE_CHECKING:
 
 RECORDS = cast("Table[Any]", UpsertionRecord.__table__)
 
+SCHEMA = Schema(tables=(RECORDS,))
+"""LangChain's table, whose version is LangChain's matter."""
+
 _NOW = {
     "sqlite": "SELECT (julianday('now') - 2440587.5) * 86400.0",
     # Not CURRENT_TIMESTAMP, which is when the transaction began.
     "postgresql": "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) AS double precision)",
 }
-
-
-def create_records(connection: Connection) -> None:
-    """Create LangChain's table where it is missing.
-
-    Args:
-        connection: A connection outside of a transaction.
-    """
-    upsert(connection, RECORDS)  # refuses a database that we have no statements for
-    create_table(connection, RECORDS)
 
 
 def next_time(connection: Connection, at_least: float = 0.0) -> float:
@@ -74,17 +69,23 @@ def update(
 
     Raises:
         ValueError: If there is another number of group ids than of keys.
+        InvalidDocumentError: If a key or group id cannot be stored.
     """
     groups = [None] * len(keys) if group_ids is None else list(group_ids)
     if len(groups) != len(keys):
         msg = f"{len(keys)} keys have {len(groups)} group ids: give one for each key."
         raise ValueError(msg)
+    # Of equal keys the last one stays. Sorted, so that two calls that write the same rows do
+    # not wait for each other in a ring.
+    records = sorted(dict(zip(keys, groups, strict=True)).items())
+    for record in records:
+        check_names(*record)
 
     def body(connection: Connection) -> None:
         time = next_time(connection, time_at_least or 0.0)
         rows = [
             {"key": key, "namespace": namespace, "group_id": group, "updated_at": time}
-            for key, group in zip(keys, groups, strict=True)
+            for key, group in records
         ]
         insert = upsert(connection, RECORDS)
         statement = insert.on_conflict_do_update(
@@ -111,10 +112,8 @@ def exists(namespace: str, keys: Sequence[str]) -> Callable[[Connection], list[b
     """
 
     def body(connection: Connection) -> list[bool]:
-        found: set[str] = set()
-        for chunk in chunks(keys):
-            query = select(RECORDS.c.key).where(*_these(namespace, chunk))
-            found.update(connection.scalars(query))
+        query = select(RECORDS.c.key).where(*_named(connection, namespace))
+        found = set(connection.scalars(query, _these(connection, keys)))
         return [key in found for key in keys]
 
     return body
@@ -132,8 +131,8 @@ def delete_keys(namespace: str, keys: Sequence[str]) -> Callable[[Connection], N
     """
 
     def body(connection: Connection) -> None:
-        for chunk in chunks(keys):
-            connection.execute(delete(RECORDS).where(*_these(namespace, chunk)))
+        statement = delete(RECORDS).where(*_named(connection, namespace))
+        connection.execute(statement, _these(connection, keys))
 
     return body
 
@@ -162,18 +161,14 @@ def list_keys(
         query = query.where(RECORDS.c.updated_at < before)
     if after:
         query = query.where(RECORDS.c.updated_at > after)
-    query = query.order_by(RECORDS.c.updated_at, RECORDS.c.key)
+    query = query.order_by(RECORDS.c.updated_at, RECORDS.c.key).limit(limit or None)
     groups = list(dict.fromkeys(group_ids or []))
-    queries = [query.where(RECORDS.c.group_id.in_(chunk)) for chunk in chunks(groups)]
 
     def body(connection: Connection) -> list[str]:
-        keys: list[str] = []
-        for part in queries or [query]:
-            rest = limit - len(keys) if limit else None
-            keys.extend(connection.scalars(part.limit(rest)))
-            if limit and len(keys) >= limit:
-                break
-        return keys
+        if not groups:
+            return list(connection.scalars(query))
+        of_groups = among(connection.dialect.name, RECORDS.c.group_id, "these")
+        return list(connection.scalars(query.where(of_groups), _these(connection, groups)))
 
     return body
 
@@ -182,5 +177,28 @@ def _now(connection: Connection) -> float:
     return float(connection.execute(text(_NOW[connection.dialect.name])).scalar_one())
 
 
-def _these(namespace: str, keys: list[str]) -> tuple[ColumnElement[bool], ...]:
-    return RECORDS.c.namespace == namespace, RECORDS.c.key.in_(keys)
+def check_names(*names: str | None) -> None:
+    """Refuse keys, sources and namespaces that no database, or not every one, can hold.
+
+    Args:
+        *names: The names; None for none.
+
+    Raises:
+        InvalidDocumentError: If one has a NUL or a lone surrogate.
+    """
+    for name in names:
+        if name is not None and not storable(name):
+            msg = (
+                f"The record manager cannot store {name!r} as a key, source or namespace: use "
+                "text without NUL characters and lone surrogates."
+            )
+            raise InvalidDocumentError(msg)
+
+
+def _named(connection: Connection, namespace: str) -> tuple[ColumnElement[bool], ...]:
+    these = among(connection.dialect.name, RECORDS.c.key, "these")
+    return RECORDS.c.namespace == namespace, these
+
+
+def _these(connection: Connection, values: Sequence[str]) -> dict[str, object]:
+    return {"these": listed(connection.dialect.name, values)}

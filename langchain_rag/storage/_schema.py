@@ -1,20 +1,34 @@
-"""Tables of the docstore, and their creation where they are missing."""
+"""Tables of the docstore, and the parts of statements that differ between databases.
+
+The tables are as `_migrations.DOCSTORE` makes them in a new database.
+"""
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Column, Integer, MetaData, Table, Text, select
+from sqlalchemy import (
+    ARRAY,
+    Column,
+    Integer,
+    MetaData,
+    Table,
+    Text,
+    any_,
+    bindparam,
+    func,
+    select,
+)
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.schema import CreateIndex, CreateTable
 
 from langchain_rag.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
+    from collections.abc import Sequence
 
-VERSION = 1
-"""Of the docstore's tables. A new one comes with a migration."""
+    from sqlalchemy import ColumnElement, Connection
 
 _METADATA = MetaData()  # of our own: an engine may be shared with the user's tables
 # Bytewise order, which SQLite has by itself, is what prefixes are searched by.
@@ -30,38 +44,20 @@ DOCUMENTS = Table(
     Column("metadata", Text, nullable=False),
 )
 
+CLAIMS = Table(
+    "langchain_rag_claims",
+    _METADATA,
+    Column("namespace", _KEY_TYPE, primary_key=True),
+    Column("key", _KEY_TYPE, primary_key=True),
+    Column("writer", Text, nullable=False, index=True),
+)
+
 VERSIONS = Table(
     "langchain_rag_schema",
     _METADATA,
     Column("component", Text, primary_key=True),
     Column("version", Integer, nullable=False),
 )
-
-
-def create_docstore(connection: Connection) -> None:
-    """Create the docstore's tables where they are missing.
-
-    Args:
-        connection: A connection outside of a transaction.
-
-    Raises:
-        ConfigurationError: If a newer langchain-rag made the tables.
-    """
-    create_table(connection, VERSIONS)
-    create_table(connection, DOCUMENTS)
-    component = "docstore"
-    query = select(VERSIONS.c.version).where(VERSIONS.c.component == component)
-    version = connection.scalar(query)
-    if version is None:
-        row = upsert(connection, VERSIONS).values(component=component, version=VERSION)
-        connection.execute(row.on_conflict_do_nothing())
-        version = connection.scalar(query)
-    if version != VERSION:
-        msg = (
-            f"The docstore's tables in this database are of version {version}, and this "
-            f"langchain-rag reads version {VERSION}: upgrade it, or use another database."
-        )
-        raise ConfigurationError(msg)
 
 
 def create_table(connection: Connection, table: Table[Any]) -> None:
@@ -101,3 +97,30 @@ def upsert(connection: Connection, table: Any) -> sqlite.Insert | postgresql.Ins
         "Give an engine of one of the two."
     )
     raise ConfigurationError(msg)
+
+
+def among(dialect: str, column: ColumnElement[str], name: str) -> ColumnElement[bool]:
+    """Return the condition that a column is one of any number of values.
+
+    They are one parameter, so that no database's limit of parameters matters, the text of
+    the statement is always the same, and one statement reads one state of the database.
+
+    Args:
+        dialect: Name of the database's dialect.
+        column: The column.
+        name: Name of the parameter, whose value `listed` makes.
+    """
+    if dialect == "postgresql":
+        return column == any_(bindparam(name, type_=ARRAY(Text)))
+    values = func.json_each(bindparam(name, type_=Text)).table_valued("value")
+    return column.in_(select(values.c.value))
+
+
+def listed(dialect: str, values: Sequence[str]) -> object:
+    """Return values as the parameter of `among`.
+
+    Args:
+        dialect: Name of the database's dialect.
+        values: The values.
+    """
+    return list(values) if dialect == "postgresql" else json.dumps(values)

@@ -8,19 +8,20 @@ from langchain_core.documents import Document
 from langchain_core.stores import BaseStore
 
 from langchain_rag.storage import _documents
+from langchain_rag.storage._claims import SQLClaim
 from langchain_rag.storage._codec import check_keys
 from langchain_rag.storage._database import Database
-from langchain_rag.storage._schema import create_docstore
+from langchain_rag.storage._migrations import DOCSTORE
 from langchain_rag.storage.engine import place_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator, Sequence
+    from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 
     from langchain_rag.storage.engine import AnyEngine
 
 
 class SQLDocStore(BaseStore[str, Document]):
-    """Keeps documents in one table of a SQLite database.
+    """Keeps documents in one table of a SQLite or PostgreSQL database.
 
     Each call is one transaction, so a call either does all that it was asked or nothing.
     The table is created by the first call. Metadata is kept as JSON; what would not read
@@ -51,7 +52,7 @@ class SQLDocStore(BaseStore[str, Document]):
     def __init__(self, engine: AnyEngine, namespace: str = "") -> None:
         check_keys([namespace])
         self.namespace = namespace
-        self._database = Database(engine, create_docstore, type(self).__name__)
+        self._database = Database(engine, DOCSTORE, type(self).__name__)
 
     def __repr__(self) -> str:
         # Without the URL, which may hold credentials in more places than the password.
@@ -67,6 +68,20 @@ class SQLDocStore(BaseStore[str, Document]):
     def identity(self) -> tuple[object, ...]:
         """What two stores on the same rows have in common, within one process."""
         return (*place_of(self.engine), self.namespace)
+
+    def claim(self, documents: Mapping[str, str]) -> SQLClaim:
+        """Make a claim: the right to write what belongs to some documents.
+
+        The lifecycle of a `RAGVectorStore` writes through claims, so that two calls, of one
+        process or of two, never mix their versions of a document.
+
+        Args:
+            documents: What to call each document in an error, by the key that stands for it.
+
+        Returns:
+            A claim that has not been acquired.
+        """
+        return SQLClaim(self._database, self.namespace, documents)
 
     def mget(self, keys: Sequence[str]) -> list[Document | None]:
         """Read documents.

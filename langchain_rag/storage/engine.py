@@ -20,6 +20,12 @@ if TYPE_CHECKING:
 
 AnyEngine: TypeAlias = "Engine | AsyncEngine"
 
+_EXTRAS = {"aiosqlite": "async-sqlite", "psycopg": "postgres"}
+"""Of langchain-rag, by the driver that they install."""
+
+_PORTS = {"postgresql": 5432}
+"""Where a server listens if a URL does not say."""
+
 BUSY_TIMEOUT_MS = 30_000
 """How long a connection waits while another one writes."""
 
@@ -32,6 +38,11 @@ def create_engine(db_url: str | URL, **kwargs: Any) -> AnyEngine:
     mode, so that readers and the one writer do not block each other, and waits up to 30
     seconds for its turn to write. `sqlite://` is one database in memory that all threads
     share, one transaction at a time.
+
+    PostgreSQL takes `postgresql+psycopg://` for both kinds of engine (here it gives a sync
+    one; pass `sqlalchemy.ext.asyncio.create_async_engine(...)`'s to the stores for the other),
+    and `postgresql+asyncpg://` for an async one. A connection is tested before it is used
+    again, so that a restart of the server fails no later call.
 
     An async engine belongs to one event loop, as all of SQLAlchemy's do.
 
@@ -55,17 +66,7 @@ def create_engine(db_url: str | URL, **kwargs: Any) -> AnyEngine:
         'sqlite'
         >>> engine.dispose()
     """
-    try:
-        url = make_url(db_url)
-        is_async = url.get_dialect().is_async
-    except (ArgumentError, NoSuchModuleError, ValueError) as error:
-        # The URL may hold a password, so neither it nor the cause is repeated.
-        msg = (
-            f"db_url is not a database URL that SQLAlchemy knows ({type(error).__name__}). "
-            "Write it as driver://user:password@host/database, for example "
-            "'sqlite:///rag.db'."
-        )
-        raise ConfigurationError(msg) from None
+    url, is_async = _parsed(db_url)
     options: dict[str, Any] = {"hide_parameters": True}
     if in_memory(url):
         # A pool of one connection: every thread sees the same database, and each has it
@@ -75,22 +76,22 @@ def create_engine(db_url: str | URL, **kwargs: Any) -> AnyEngine:
         options["pool_size"] = 1
         options["max_overflow"] = 0
         options["connect_args"] = {"check_same_thread": False}
+    elif url.get_backend_name() == "postgresql":
+        options["pool_pre_ping"] = True
     options |= kwargs
+    make = create_async_engine if is_async else sqlalchemy.create_engine
     try:
-        if is_async:
-            async_engine = create_async_engine(url, **options)
-            _set_up(async_engine.sync_engine)
-            return async_engine
-        engine = sqlalchemy.create_engine(url, **options)
+        engine: AnyEngine = make(url, **options)
+    except (ArgumentError, ValueError) as error:  # a value in the query that is no number
+        raise _unreadable(error) from None
     except ModuleNotFoundError as error:
+        extra = _EXTRAS.get(error.name or "")
         remedy = (
-            "pip install 'langchain-rag[async-sqlite]'"
-            if error.name == "aiosqlite"
-            else f"pip install {error.name}"
+            f"pip install 'langchain-rag[{extra}]'" if extra else f"pip install {error.name}"
         )
         msg = f"The driver of {url.drivername!r} is not installed: {remedy}"
         raise ConfigurationError(msg) from error
-    _set_up(engine)
+    _set_up(engine.sync_engine if isinstance(engine, AsyncEngine) else engine)
     return engine
 
 
@@ -136,8 +137,47 @@ def place_of(engine: AnyEngine) -> tuple[object, ...]:
     if in_memory(url):
         return ("memory", id(engine))
     if url.get_backend_name() == "sqlite" and url.database is not None:
-        return ("sqlite", str(Path(url.database).resolve()))
-    return (url.get_backend_name(), url.host, url.port, url.database)
+        path = url.database
+        if path.startswith("file:"):
+            path = path.removeprefix("file:")
+            path = path.removeprefix("//localhost") if path.startswith("//") else path
+        return ("sqlite", str(Path(path).resolve()))
+    # PostgreSQL's drivers take host and port in either place, and a folder with the server's
+    # socket for a host; its options may name another schema.
+    host = url.host or url.query.get("host", "")
+    if isinstance(host, str) and host.startswith("/"):
+        host = str(Path(host).resolve())
+    port = str(url.port or url.query.get("port", "") or _PORTS.get(url.get_backend_name(), ""))
+    database = url.database or url.query.get("dbname") or url.username
+    return (url.get_backend_name(), host, port, database, url.query.get("options"))
+
+
+def _parsed(db_url: str | URL) -> tuple[URL, bool]:
+    """The URL, and whether its driver is an asynchronous one."""
+    try:
+        url = make_url(db_url)
+        is_async = url.get_dialect().is_async
+    except (ArgumentError, NoSuchModuleError, ValueError) as error:
+        raise _unreadable(error) from None
+    if isinstance(db_url, str) and url.host and "@" in f"{url.host}{url.database}":
+        # Rather than look for a host that is half of the password, and say so in the error.
+        msg = (
+            "db_url has an @ too many. If it belongs to the password, write it as %40, : as "
+            "%3A and / as %2F, as urllib.parse.quote(password, safe='') does, or pass a "
+            "sqlalchemy.URL.create(...)."
+        )
+        raise ConfigurationError(msg)
+    return url, is_async
+
+
+def _unreadable(error: Exception) -> ConfigurationError:
+    # The URL may hold a password, so neither it nor the cause is repeated.
+    msg = (
+        f"db_url is not a database URL that SQLAlchemy knows ({type(error).__name__}). "
+        "Write it as driver://user:password@host/database, for example 'sqlite:///rag.db'; "
+        "in the password @ becomes %40, : %3A and / %2F."
+    )
+    return ConfigurationError(msg)
 
 
 def _set_up(engine: Engine) -> None:
@@ -146,12 +186,20 @@ def _set_up(engine: Engine) -> None:
 
 
 def _set_up_sqlite(connection: Any, _record: Any) -> None:
-    cursor = connection.cursor()
     try:
-        cursor.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
+        _run(connection, f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
         # WAL is kept in the file once one connection has set it. Where it cannot be set
         # (another connection is at it, a read-only file) SQLite works as well, but slower.
         with contextlib.suppress(sqlite3.OperationalError):
-            cursor.execute("PRAGMA journal_mode = WAL")
+            _run(connection, "PRAGMA journal_mode = WAL")
+    except sqlite3.Error:  # not a database: SQLAlchemy would leave it to the garbage collector
+        connection.close()
+        raise
+
+
+def _run(connection: Any, statement: str) -> None:
+    cursor = connection.cursor()
+    try:
+        cursor.execute(statement)
     finally:
         cursor.close()

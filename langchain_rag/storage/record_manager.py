@@ -59,11 +59,12 @@ class SQLRecordManager(_SQLRecordManager):
         if (engine is None) == (db_url is None):
             msg = "SQLRecordManager takes either an engine or a db_url: give one of the two."
             raise ConfigurationError(msg)
+        _records.check_names(namespace)
         if engine is None:
             assert db_url is not None  # noqa: S101 - checked above
             engine = create_engine(db_url)
         super().__init__(namespace, engine=engine)
-        self._database = Database(engine, _records.create_records, type(self).__name__)
+        self._database = Database(engine, _records.SCHEMA, type(self).__name__)
 
     def create_schema(self) -> None:
         """Create the table if it is missing, which the first call does as well."""
@@ -97,6 +98,7 @@ class SQLRecordManager(_SQLRecordManager):
 
         Raises:
             ValueError: If there is another number of group ids than of keys.
+            InvalidDocumentError: If a key or group id cannot be stored.
         """
         body = _records.update(self.namespace, keys, group_ids, time_at_least)
         if keys:
@@ -118,6 +120,7 @@ class SQLRecordManager(_SQLRecordManager):
 
         Raises:
             ValueError: If there is another number of group ids than of keys.
+            InvalidDocumentError: If a key or group id cannot be stored.
         """
         body = _records.update(self.namespace, keys, group_ids, time_at_least)
         if keys:

@@ -4,11 +4,16 @@ Models that count (`CountingEmbeddings`, `ScriptedChatModel`, `ScriptedTransform
 that fail as planned (`FaultPlan`, `FaultyVectorStore`, `FaultyDocStore`) or that are odd
 (`SyncOnlyVectorStore`, `AsyncOnlyVectorStore`, `DistanceVectorStore`,
 `IdIgnoringVectorStore`, `UndeletableVectorStore`), one body for sync and async (`Driver`),
-stores that outlive a process (`World`), and a look into them (`audit`, `contents`,
-`reachable`).
+stores that outlive a process (`World`), a look into them (`audit`, `contents`,
+`reachable`), and what any store does when it is wrapped (`Bench`, `probe`, `StoreReport`).
+
+`langchain_rag.testing.conformance` is a test suite to inherit, for a vector store of yours; it
+needs pytest.
 """
 
 from langchain_rag.testing.audit import Contents, audit, contents, reachable
+from langchain_rag.testing.bench import Bench
+from langchain_rag.testing.capabilities import StoreReport, probe
 from langchain_rag.testing.drivers import DRIVERS, Driver
 from langchain_rag.testing.fakes import (
     CountingEmbeddings,
@@ -37,6 +42,7 @@ __all__ = [
     "DRIVERS",
     "MOMENTS",
     "AsyncOnlyVectorStore",
+    "Bench",
     "Call",
     "Contents",
     "CountingEmbeddings",
@@ -51,10 +57,12 @@ __all__ = [
     "Moment",
     "ScriptedChatModel",
     "ScriptedTransformer",
+    "StoreReport",
     "SyncOnlyVectorStore",
     "UndeletableVectorStore",
     "World",
     "audit",
     "contents",
+    "probe",
     "reachable",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from langchain_core.stores import BaseStore
@@ -9,7 +10,7 @@ from langchain_core.vectorstores import VectorStore
 from typing_extensions import override
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator, Sequence
+    from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 
     from langchain_core.documents import Document
     from langchain_core.embeddings import Embeddings
@@ -30,6 +31,13 @@ class FaultyDocStore(BaseStore[str, Any]):
     def __init__(self, inner: BaseStore[str, Any], plan: FaultPlan) -> None:
         self.inner = inner
         self.plan = plan
+
+    def __getattr__(self, name: str) -> Any:
+        # A docstore with claims of its own keeps them.
+        if name != "claim":
+            raise AttributeError(name)
+        inner: Any = self.inner
+        return partial(_faulty_claim, inner.claim, self.plan)
 
     @override
     def mget(self, keys: Sequence[str]) -> list[Any]:
@@ -85,6 +93,21 @@ class FaultyDocStore(BaseStore[str, Any]):
         inner: Any = self.inner
         async for key in inner.ayield_keys(prefix=prefix):
             yield key
+
+
+class _FaultyClaim(FaultyDocStore):
+    """A claim that forwards to another, and whose writes fail as planned."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "inner":
+            raise AttributeError(name)
+        return getattr(self.inner, name)
+
+
+def _faulty_claim(
+    claim: Callable[[Mapping[str, str]], Any], plan: FaultPlan, documents: Mapping[str, str]
+) -> _FaultyClaim:
+    return _FaultyClaim(claim(documents), plan)
 
 
 class FaultyVectorStore(VectorStore):

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from langchain_core.documents import BaseDocumentTransformer, Document
 from langchain_core.embeddings import Embeddings
+from langchain_core.indexing import RecordManager
 from langchain_core.stores import BaseStore
 from langchain_core.vectorstores import VectorStore, VectorStoreRetriever
 from typing_extensions import override
@@ -17,6 +18,7 @@ from langchain_rag.lifecycle.stores import Stores
 from langchain_rag.lifecycle.transforming import Transformers
 from langchain_rag.lifecycle.write import Lifecycle
 from langchain_rag.search.queries import Queries
+from langchain_rag.vectorstores.record_manager import StoredRecordManager
 
 _SEARCH_TYPES: Final = VectorStoreRetriever.allowed_search_types
 
@@ -36,6 +38,7 @@ class BaseRAGVectorStore(VectorStore):
         search_type: str = "similarity",
         search_kwargs: dict[str, Any] | None = None,
         max_concurrency: int | None = 8,
+        record_manager: RecordManager | None = None,
     ) -> None:
         check_arguments(
             search_type,
@@ -43,6 +46,7 @@ class BaseRAGVectorStore(VectorStore):
             source_id_key,
             (parent_transformer, chunk_transformer),
         )
+        self._record_manager = checked_record_manager(record_manager)
         self._source_id_key: SourceIdKey = source_id_key
         self._lifecycle = Lifecycle(
             Stores(vectorstore, docstore),
@@ -78,6 +82,11 @@ class BaseRAGVectorStore(VectorStore):
     def source_id_key(self) -> SourceIdKey:
         """Where a document's source is."""
         return self._source_id_key
+
+    @property
+    def record_manager(self) -> RecordManager | None:
+        """What notes which documents `index()` has seen, None where it is not known."""
+        return self._record_manager
 
     @property
     def fingerprints(self) -> tuple[str | None, str | None]:
@@ -129,3 +138,26 @@ def check_arguments(
                 "langchain_core BaseDocumentTransformer, or None."
             )
             raise ConfigurationError(message)
+
+
+def checked_record_manager(record_manager: object) -> RecordManager | None:
+    """Refuse what is no record manager, and unwrap the one of `index_kwargs`.
+
+    Args:
+        record_manager: As in the constructor of `RAGVectorStore`.
+
+    Returns:
+        The one that knows what `index()` noted, and nothing else.
+
+    Raises:
+        ConfigurationError: It is none.
+    """
+    if isinstance(record_manager, StoredRecordManager):
+        return record_manager.records
+    if not isinstance(record_manager, RecordManager | None):
+        message = (
+            f"record_manager is a {type(record_manager).__name__}; it must be a langchain_core "
+            "RecordManager, or None."
+        )
+        raise ConfigurationError(message)
+    return record_manager

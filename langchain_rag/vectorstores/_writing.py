@@ -50,7 +50,7 @@ class WritingMixin(BaseRAGVectorStore):
         Raises:
             InvalidDocumentError: A document cannot be stored; nothing was written.
             TransformerError: A transformer failed; the batch is stored as it was before.
-            ConcurrentWriteError: Another call in this process is writing one of them.
+            ConcurrentWriteError: Another call is writing one of them.
             StoreError: A store did not do what its contract says.
         """
         settings = self._settings(batch_size, config, kwargs, force=force)
@@ -121,7 +121,7 @@ class WritingMixin(BaseRAGVectorStore):
             True.
 
         Raises:
-            ConcurrentWriteError: Another call in this process is writing one of them.
+            ConcurrentWriteError: Another call is writing one of them.
             StoreError: A store did not do what its contract says.
         """
         return run(self._delete(ids))

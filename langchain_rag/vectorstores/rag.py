@@ -12,8 +12,11 @@ from langchain_core.stores import BaseStore, InMemoryStore
 from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
 from typing_extensions import override
 
+from langchain_rag.errors import ConfigurationError
 from langchain_rag.lifecycle.sources import SourceIdKey
 from langchain_rag.vectorstores import factories
+from langchain_rag.vectorstores._auditing import AuditingMixin
+from langchain_rag.vectorstores._base import checked_record_manager
 from langchain_rag.vectorstores._searching import SearchingMixin
 from langchain_rag.vectorstores._writing import WritingMixin
 from langchain_rag.vectorstores.record_manager import StoredRecordManager
@@ -24,7 +27,7 @@ if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncEngine
 
 
-class RAGVectorStore(WritingMixin, SearchingMixin):
+class RAGVectorStore(WritingMixin, SearchingMixin, AuditingMixin):
     """Wraps a vector store: searches variations of chunks, and returns the chunks.
 
     `from_vs_in_sql` and `from_vs_in_memory` make one, with what LangChain's `index()` needs.
@@ -40,7 +43,9 @@ class RAGVectorStore(WritingMixin, SearchingMixin):
     its whole old or its whole new version can be found; a call that fails or a process that
     dies leaves nothing behind that the next call does not clear.
 
-    One process at a time may write to a namespace.
+    With a `SQLDocStore` any number of processes may write; two that write the same document
+    at the same time get a `ConcurrentWriteError` for one of them. With any other docstore one
+    process at a time may write to a namespace.
 
     Args:
         vectorstore: The store to wrap, of any kind. It must keep the ids it is given.
@@ -56,6 +61,7 @@ class RAGVectorStore(WritingMixin, SearchingMixin):
         search_kwargs: Defaults of every search (`k`, `filter`, `score_threshold`, ...). What
             a call says beats them.
         max_concurrency: Largest number of model calls at a time of one import.
+        record_manager: What `index()` notes in; `index_kwargs`, `verify` and `repair` use it.
 
     Raises:
         ConfigurationError: An argument cannot work.
@@ -93,16 +99,20 @@ class RAGVectorStore(WritingMixin, SearchingMixin):
 
         return translator_for(self.vectorstore)
 
-    def index_kwargs(self, record_manager: RecordManager) -> dict[str, Any]:
+    def index_kwargs(self, record_manager: RecordManager | None = None) -> dict[str, Any]:
         """Return what LangChain's `index()` and `aindex()` need beside the documents.
 
         Args:
-            record_manager: Notes what `index()` has seen; its schema must be there.
+            record_manager: Notes what `index()` has seen; its schema must be there. By
+                default the constructor's.
 
         Returns:
             `record_manager`, which answers that a document exists only where it is also
             stored; `vector_store`, this one; `source_id_key`; and `key_encoder`, by which a
             change of a transformer that has a fingerprint is a change of the documents.
+
+        Raises:
+            ConfigurationError: No record manager is known.
 
         Example:
             >>> from langchain_core.documents import Document
@@ -119,8 +129,15 @@ class RAGVectorStore(WritingMixin, SearchingMixin):
             >>> index(pages, cleanup="scoped_full", **index_kwargs)["num_added"]
             1
         """
+        records = checked_record_manager(record_manager) or self.record_manager
+        if records is None:
+            message = (
+                "index() needs a record manager and none is known: give one to index_kwargs() "
+                "or to the constructor, or make the store with from_vs_in_sql()."
+            )
+            raise ConfigurationError(message)
         return {
-            "record_manager": StoredRecordManager(record_manager, self._lifecycle),
+            "record_manager": StoredRecordManager(records, self._lifecycle),
             "vector_store": self,
             "source_id_key": self.source_id_key,
             "key_encoder": factories.key_encoder(self.fingerprints),
@@ -222,9 +239,10 @@ class RAGVectorStore(WritingMixin, SearchingMixin):
             >>> result["num_added"], result["num_skipped"]
             (1, 0)
         """
-        rag = cls(vectorstore=vectorstore, docstore=InMemoryStore(), **kwargs)
         records = factories.record_manager_in_memory(kwargs.get("namespace", ""))
-        return rag, rag.index_kwargs(records)
+        kwargs.setdefault("record_manager", records)
+        rag = cls(vectorstore=vectorstore, docstore=InMemoryStore(), **kwargs)
+        return rag, rag.index_kwargs()
 
     @classmethod
     def from_vs_in_sql(
@@ -266,5 +284,6 @@ class RAGVectorStore(WritingMixin, SearchingMixin):
             ['numbers']
         """
         docstore, record_manager = factories.sql_parts(db_url, engine, namespace)
+        kwargs.setdefault("record_manager", record_manager)
         rag = cls(vectorstore=vectorstore, docstore=docstore, namespace=namespace, **kwargs)
-        return rag, rag.index_kwargs(record_manager)
+        return rag, rag.index_kwargs()

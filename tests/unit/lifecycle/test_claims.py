@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,9 +13,11 @@ from langchain_core.documents import BaseDocumentTransformer, Document
 from langchain_core.stores import InMemoryStore
 from langchain_core.vectorstores import InMemoryVectorStore
 
+from langchain_rag._flow import Flow, run
 from langchain_rag.errors import ConcurrentWriteError
 from langchain_rag.lifecycle import claims
 from langchain_rag.storage import SQLDocStore, create_engine
+from langchain_rag.storage._claims import SQLClaim
 from langchain_rag.testing import (
     CountingEmbeddings,
     FaultPlan,
@@ -27,32 +30,70 @@ from langchain_rag.testing import (
 from langchain_rag.vectorstores import RAGVectorStore
 
 
-def test_a_claim_is_held_and_released() -> None:
-    store = object()
-    with claims.writing(store, {"key": "doc"}) as writer:
-        assert claims.is_writing(writer)
-        with (
-            pytest.raises(ConcurrentWriteError, match=r"'doc' is being written.*again"),
-            claims.writing(store, {"other": "other", "key": "doc"}),
-        ):
-            pass
+@pytest.fixture(params=["process", "sqlite file", "sqlite memory"])
+def docstore(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Any]:
+    if request.param == "process":
+        yield InMemoryStore()
+        return
+    url = "sqlite://" if "memory" in request.param else f"sqlite:///{tmp_path / 'rag.db'}"
+    engine = create_engine(url)
+    yield SQLDocStore(engine)
+    engine.dispose()
+
+
+def inside(body: Any = None) -> Any:
+    """A body for `holding` that ends at once, or does what it is told."""
+
+    def flow(claim: claims.Claim) -> Flow[str]:
+        yield from ()
+        if body is not None:
+            body()
+        return claim.writer
+
+    return flow
+
+
+def test_a_claim_is_held_and_released(docstore: Any) -> None:
+    def hold(documents: dict[str, str], body: Any = None, store: Any = docstore) -> str:
+        writer: str = run(claims.holding(store, documents, inside(body)))
+        return writer
+
+    def meanwhile() -> None:
+        with pytest.raises(ConcurrentWriteError, match=r"'doc' is being written.*again"):
+            hold({"other": "other", "key": "doc"})
         # Another document, or another docstore, is no conflict; nor did the refused claim
         # leave its other document claimed.
-        with claims.writing(store, {"other": "other"}) as second:
-            assert second != writer
-        with claims.writing(object(), {"key": "doc"}):
-            pass
-    assert not claims.is_writing(writer)
-    with claims.writing(store, {"key": "doc"}):
-        pass
+        writers.append(hold({"other": "other"}))
+        hold({"key": "doc"}, store=InMemoryStore())
+
+    writers: list[str] = []
+    writers.append(hold({"key": "doc"}, meanwhile))
+    assert len(set(writers)) == 2
+    hold({"key": "doc"})
 
 
-def test_a_claim_is_released_by_an_error() -> None:
-    store = object()
-    with pytest.raises(KeyboardInterrupt), claims.writing(store, {"key": "doc"}):
-        raise KeyboardInterrupt
-    with claims.writing(store, {"key": "doc"}):
-        pass
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError, GeneratorExit])
+def test_a_claim_is_released_by_an_error(docstore: Any, error: type[BaseException]) -> None:
+    def fail() -> None:
+        raise error
+
+    with pytest.raises(error):
+        run(claims.holding(docstore, {"key": "doc"}, inside(fail)))
+    run(claims.holding(docstore, {"key": "doc"}, inside()))
+
+
+def test_a_claim_that_cannot_be_given_back_hides_nothing(
+    docstore: Any, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_claim: Any) -> None:
+        raise OSError
+
+    for kind in (claims.ProcessClaim, SQLClaim):
+        monkeypatch.setattr(kind, "release", refuse)
+    with pytest.raises(ZeroDivisionError):
+        run(claims.holding(docstore, {"key": "doc"}, inside(lambda: 1 // 0)))
+    assert "could not be given back" in caplog.text
+    assert run(claims.holding(docstore, {"other": "doc"}, inside()))
 
 
 class Gate(BaseDocumentTransformer):
@@ -274,9 +315,11 @@ async def test_a_leftover_that_its_writer_is_sweeping() -> None:
     wrapped.slow = False
     key = next(key for key in docs.store if key.startswith("manifests") or "intents" in key)
     manifest = key.replace("intents", "manifests")
-    with claims.writing(first.docstore, {manifest: "somebody's"}):
-        await first.aadd_texts(["three"], ids=["c"])
-        assert len(contents(first).room("intents")) == 1
+    claim = claims.ProcessClaim(first.docstore, {manifest: "somebody's"})
+    claim.acquire()
+    await first.aadd_texts(["three"], ids=["c"])
+    assert len(contents(first).room("intents")) == 1
+    claim.release()
     # It is not forgotten: whoever next writes the document clears it.
     await first.adelete(["a", "b"])
     assert audit(first) == []

@@ -12,10 +12,13 @@ from langchain_core.documents import Document
 from langchain_core.stores import BaseStore, InMemoryBaseStore, InMemoryStore
 from langchain_core.vectorstores import InMemoryVectorStore
 
-from langchain_rag._flow import arun, run
-from langchain_rag.errors import ConfigurationError, IdsIgnoredError, StoreError
-from langchain_rag.lifecycle import stores as module
-from langchain_rag.lifecycle.stores import MAX_ROWS, Stores, batched
+from langchain_rag._flow import Flow, arun, run
+from langchain_rag.errors import ConfigurationError
+from langchain_rag.lifecycle import claims
+from langchain_rag.lifecycle import stores as stores_module
+from langchain_rag.lifecycle.batches import batched
+from langchain_rag.lifecycle.records import Unreadable
+from langchain_rag.lifecycle.stores import Stores
 from langchain_rag.testing import CountingEmbeddings, Driver, FaultPlan, FaultyDocStore
 from langchain_rag.testing import FaultyVectorStore as Faulty
 
@@ -35,101 +38,84 @@ def plan() -> FaultPlan:
 
 @pytest.fixture
 def stores(plan: FaultPlan, monkeypatch: pytest.MonkeyPatch) -> Stores:
-    monkeypatch.setattr(module, "MAX_ROWS", 3)
+    for module in (claims, stores_module):
+        monkeypatch.setattr(module, "MAX_RECORDS", 3)
     return Stores(
         Faulty(InMemoryVectorStore(CountingEmbeddings()), plan),
         FaultyDocStore(InMemoryStore(), plan),
     )
 
 
-def test_the_limit_is_below_chroma_s() -> None:
-    assert MAX_ROWS < 5_461
-
-
 async def drive(driver: Driver, flow: Any) -> Any:
     return run(flow) if driver.name == "sync" else await arun(flow)
 
 
+def claimed(stores: Stores, method: str, values: Any) -> Any:
+    """Write as the lifecycle does."""
+
+    def write(claim: claims.Claim) -> Flow[None]:
+        yield from getattr(claim, method)(values)
+
+    return claims.holding(stores.docstore, {"key": "doc"}, write)
+
+
 async def test_calls_are_cut(driver: Driver, stores: Stores, plan: FaultPlan) -> None:
-    rows = [Document(str(n), id=f"r{n}") for n in range(7)]
-    await drive(driver, stores.add_variations(rows, {}))
-    await drive(driver, stores.mset([(str(n), Document(str(n))) for n in range(7)]))
+    records = [(str(n), Document(str(n))) for n in range(7)]
+    await drive(driver, claimed(stores, "mset", records))
     keys = [str(n) for n in range(8)]
-    found = await drive(driver, stores.mget(keys))
+    found: list[Any] = await drive(driver, stores.mget(keys))
     assert [value and value.page_content for value in found] == [*keys[:7], None]
     assert sorted(await drive(driver, stores.keys(""))) == keys[:7]
     assert await drive(driver, stores.keys("6")) == ["6"]
-    await drive(driver, stores.delete_variations([f"r{n}" for n in range(7)]))
-    await drive(driver, stores.mdelete(keys))
+    await drive(driver, claimed(stores, "mdelete", keys))
     assert [(call.name, call.size) for call in plan.calls] == [
-        *[("add_documents", size) for size in (3, 3, 1)],
         *[("mset", size) for size in (3, 3, 1)],
-        *[("delete", size) for size in (3, 3, 1)],
         *[("mdelete", size) for size in (3, 3, 2)],
     ]
 
 
 async def test_nothing_is_no_call(driver: Driver, stores: Stores, plan: FaultPlan) -> None:
     plan.dead = True  # any call at all, reading too, would raise
-    for flow in (
-        stores.add_variations([], {}),
-        stores.mset([]),
-        stores.delete_variations([]),
-        stores.mdelete([]),
-    ):
-        assert await drive(driver, flow) is None
+    for method in ("mset", "mdelete"):
+        assert await drive(driver, claimed(stores, method, [])) is None
     assert await drive(driver, stores.mget([])) == []
 
 
-class Answering(InMemoryVectorStore):
-    """Answers what it is told to."""
+class Picky(InMemoryStore):
+    """Cannot decode some of its values, and says so for the whole call."""
 
-    def __init__(self, added: Any, deleted: Any = None) -> None:
-        super().__init__(CountingEmbeddings())
-        self.added = added
-        self.deleted = deleted
-        self.gone: list[Any] = []
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls = 0
 
-    def add_documents(self, documents: Any, ids: Any = None, **kwargs: Any) -> Any:
-        return self.added
+    def mget(self, keys: Sequence[str]) -> list[Any]:
+        self.calls += 1
+        values = super().mget(keys)
+        if "damaged" in values:
+            raise ValueError(keys)
+        if "down" in values:
+            raise OSError(keys)
+        return values
 
-    async def aadd_documents(self, documents: Any, ids: Any = None, **kwargs: Any) -> Any:
-        return self.added
-
-    def delete(self, ids: Any = None, **kwargs: Any) -> Any:
-        self.gone += ids
-        return self.deleted
-
-    async def adelete(self, ids: Any = None, **kwargs: Any) -> Any:
-        return self.delete(ids)
+    async def amget(self, keys: Sequence[str]) -> list[Any]:
+        return self.mget(keys)
 
 
-@pytest.mark.parametrize("answer", [None, [], ["a", "b"], ("a", "b")])
-async def test_ids_that_are_right_or_not_said(driver: Driver, answer: Any) -> None:
-    stores = Stores(Answering(answer), InMemoryStore())
-    rows = [Document("1", id="a"), Document("2", id="b")]
-    await drive(driver, stores.add_variations(rows, {}))
-
-
-@pytest.mark.parametrize("answer", [["b", "a"], ["x", "y"], ["a"], [1, 2]])
-async def test_ids_that_are_others(driver: Driver, answer: Any) -> None:
-    store = Answering(answer)
-    rows = [Document("1", id="a"), Document("2", id="b")]
-    with pytest.raises(IdsIgnoredError, match=r"Answering was given the id 'a' and answered"):
-        await drive(driver, Stores(store, InMemoryStore()).add_variations(rows, {}))
-    assert store.gone == [str(id_) for id_ in answer]
-
-
-@pytest.mark.parametrize("answer", [None, True])
-async def test_a_deletion_that_is_right_or_not_said(driver: Driver, answer: Any) -> None:
-    stores = Stores(Answering([], answer), InMemoryStore())
-    await drive(driver, stores.delete_variations(["a"]))
-
-
-async def test_a_deletion_that_is_refused(driver: Driver) -> None:
-    stores = Stores(Answering([], deleted=False), InMemoryStore())
-    with pytest.raises(StoreError, match=r"Answering.delete answered False .* 'a'"):
-        await drive(driver, stores.delete_variations(["a", "b"]))
+async def test_a_value_that_cannot_be_decoded_keeps_no_other_from_being_read(
+    driver: Driver,
+) -> None:
+    docs = Picky()
+    docs.store |= {str(n): Document(str(n)) for n in range(100)} | {"7": "damaged"}
+    stores = Stores(InMemoryVectorStore(CountingEmbeddings()), docs)
+    found = await drive(driver, stores.mget([str(n) for n in range(100)]))
+    assert isinstance(found[7], Unreadable)
+    assert [value.page_content for n, value in enumerate(found) if n != 7] == [
+        str(n) for n in range(100) if n != 7
+    ]
+    assert docs.calls < 20, "found by halves"
+    docs.store["3"] = "down"
+    with pytest.raises(OSError, match="3"):
+        await drive(driver, stores.mget(["1", "3"]))
 
 
 class Bytes(BaseStore[str, bytes]):

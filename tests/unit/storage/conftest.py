@@ -1,10 +1,11 @@
-"""Engines of each kind, on a file of the test's own."""
+"""Engines of each kind, on a database of the test's own."""
 
 import pytest
+from sqlalchemy import make_url
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from langchain_rag.storage import create_engine
-from langchain_rag.testing import DRIVERS
+from tests.unit.storage.kinds import KINDS
 
 
 @pytest.fixture
@@ -24,20 +25,10 @@ async def make_engine():
             engine.dispose()
 
 
-SYNC, ASYNC = DRIVERS
-KINDS = {
-    "sync-file": (SYNC, "sqlite:///{}/rag.db"),
-    "sync-memory": (SYNC, "sqlite://"),
-    "executor-file": (ASYNC, "sqlite:///{}/rag.db"),
-    "executor-memory": (ASYNC, "sqlite://"),
-    "async-file": (ASYNC, "sqlite+aiosqlite:///{}/rag.db"),
-    "async-memory": (ASYNC, "sqlite+aiosqlite://"),
-}
-
-
 @pytest.fixture(params=KINDS)
 def kind(request):
-    return KINDS[request.param]
+    """A driver of ours, and a way to reach a database; all of them, or a test's choice."""
+    return request.param
 
 
 @pytest.fixture
@@ -47,5 +38,12 @@ def driver(kind):
 
 
 @pytest.fixture
-def engine(kind, make_engine, tmp_path):
-    return make_engine(kind[1].format(tmp_path))
+def db_url(request, kind, tmp_path):
+    if kind[1].startswith("sqlite"):
+        return make_url(kind[1].format(tmp_path))
+    return make_url(request.getfixturevalue("postgres_database")).set(drivername=kind[1])
+
+
+@pytest.fixture
+def engine(make_engine, db_url):
+    return make_engine(db_url)

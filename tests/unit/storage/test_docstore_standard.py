@@ -1,4 +1,4 @@
-"""LangChain's own suites for stores."""
+"""LangChain's own suites for stores, on SQLite and on PostgreSQL."""
 
 import pytest
 from langchain_core.documents import Document
@@ -8,9 +8,16 @@ from langchain_tests.integration_tests.base_store import (
 )
 
 from langchain_rag.storage import SQLDocStore
+from tests.unit.storage.kinds import POSTGRES, SQLITE
 
 
-class Values:
+class Sync(BaseStoreSyncTests[Document]):
+    kind_name: str
+
+    @pytest.fixture
+    def kind(self):
+        return {**SQLITE, **POSTGRES}[self.kind_name]
+
     @pytest.fixture
     def three_values(self):
         return (
@@ -19,20 +26,48 @@ class Values:
             Document("", id="3"),
         )
 
-
-class TestSync(Values, BaseStoreSyncTests[Document]):
     @pytest.fixture
-    def kv_store(self, make_engine, tmp_path):
-        return SQLDocStore(make_engine(f"sqlite:///{tmp_path}/rag.db"))
+    def kv_store(self, engine):
+        return SQLDocStore(engine)
 
 
-class TestExecutor(Values, BaseStoreAsyncTests[Document]):
+class Async(BaseStoreAsyncTests[Document]):
+    kind_name: str
+    kind = Sync.kind
+    three_values = Sync.three_values
+
     @pytest.fixture
-    async def kv_store(self, make_engine, tmp_path):
-        return SQLDocStore(make_engine(f"sqlite:///{tmp_path}/rag.db"))
+    async def kv_store(self, engine):
+        return SQLDocStore(engine)
 
 
-class TestAsync(Values, BaseStoreAsyncTests[Document]):
-    @pytest.fixture
-    async def kv_store(self, make_engine, tmp_path):
-        return SQLDocStore(make_engine(f"sqlite+aiosqlite:///{tmp_path}/rag.db"))
+class TestSyncOnSQLite(Sync):
+    kind_name = "sync-file"
+
+
+class TestExecutorOnSQLite(Async):
+    kind_name = "executor-file"
+
+
+class TestAsyncOnSQLite(Async):
+    kind_name = "async-file"
+
+
+@pytest.mark.integration
+class TestSyncOnPostgreSQL(Sync):
+    kind_name = "sync-postgres"
+
+
+@pytest.mark.integration
+class TestExecutorOnPostgreSQL(Async):
+    kind_name = "executor-postgres"
+
+
+@pytest.mark.integration
+class TestAsyncOnPostgreSQL(Async):
+    kind_name = "async-postgres"
+
+
+@pytest.mark.integration
+class TestAsyncpg(Async):
+    kind_name = "asyncpg"

@@ -134,6 +134,11 @@ def test_urls_that_cannot_be_read(url):
 @pytest.mark.parametrize(
     ("url", "module", "remedy"),
     [
+        (
+            "postgresql+psycopg://u:hunter2@h/d",
+            "psycopg",
+            r"pip install 'langchain-rag\[postgres\]'",
+        ),
         ("sqlite+aiosqlite://", "aiosqlite", r"pip install 'langchain-rag\[async-sqlite\]'"),
         ("mysql+pymysql://u:hunter2@h/d", "pymysql", "pip install pymysql"),
     ],
@@ -166,17 +171,115 @@ def test_other_databases_are_refused(tmp_path):
         upsert(engine, DOCUMENTS)
 
 
-def test_statements_compile_for_postgresql():
-    from sqlalchemy.dialects import postgresql
-    from sqlalchemy.schema import CreateTable
+PLACES = [
+    [
+        "sqlite:///rag.db",
+        "sqlite+aiosqlite:///./rag.db",
+        "sqlite:///file:rag.db?uri=true&mode=rwc",
+    ],
+    ["sqlite:///other.db"],
+    [
+        "postgresql+psycopg://a:hunter2@host/db",
+        "postgresql+asyncpg://b:hunter2@host:5432/db",
+        "postgresql+psycopg_async:///db?host=host&port=5432&user=a&password=hunter2",
+    ],
+    ["postgresql+psycopg://a@host:5433/db"],
+    ["postgresql+psycopg://a@host/db2"],
+    ["postgresql+psycopg://a@host2/db"],
+    [
+        "postgresql+psycopg://a:hunter2@/db?host=/run/pg",
+        "postgresql+asyncpg://a@/db?host=/run/../run/pg/&port=5432",
+    ],
+    ["postgresql+psycopg://a@/db2?host=/run/pg"],
+    ["postgresql+psycopg://a@/db?host=/run/pg2"],
+    ["postgresql+psycopg://a@/db?host=/run/pg&port=1"],
+    ["postgresql+psycopg://a@/db?host=/run/pg&options=-csearch_path%3Dmine"],
+    ["postgresql+psycopg://"],
+]
 
-    from langchain_rag.storage._schema import DOCUMENTS, upsert
 
-    engine: Any = sqlalchemy.create_mock_engine("postgresql://", lambda *_: None)
-    insert = upsert(engine, DOCUMENTS).on_conflict_do_nothing()
-    assert "ON CONFLICT DO NOTHING" in str(insert.compile(dialect=postgresql.dialect()))
-    table = str(CreateTable(DOCUMENTS).compile(dialect=postgresql.dialect()))
-    assert 'key TEXT COLLATE "C"' in table
+def test_the_identity_says_which_database_it_is(make_engine):
+    identities = [
+        {SQLDocStore(make_engine(url), "n").identity for url in urls} for urls in PLACES
+    ]
+    assert [len(same) for same in identities] == [1] * len(PLACES)
+    assert len(set.union(*identities)) == len(PLACES)
+    assert "hunter2" not in repr(identities)
+    engine = make_engine("sqlite://")
+    assert SQLDocStore(engine).identity == SQLDocStore(engine).identity
+    assert SQLDocStore(engine).identity != SQLDocStore(make_engine("sqlite://")).identity
+    assert SQLDocStore(engine).identity != SQLDocStore(engine, "other").identity
+
+
+async def test_a_file_on_two_threads_and_two_event_loops(make_engine, tmp_path):
+    """Each loop has an engine of its own, as SQLAlchemy wants; both threads share one."""
+    shared = SQLDocStore(make_engine(f"sqlite:///{tmp_path}/rag.db"))
+    start, errors = threading.Barrier(4), []
+
+    def on_a_thread(name):
+        start.wait()
+        for i in range(10):
+            shared.mset([(f"{name}/{i}", Document(name))])
+            assert shared.mget([f"{name}/{i}"]) == [Document(name)]
+
+    async def in_a_loop(name):
+        engine = create_engine(f"sqlite+aiosqlite:///{tmp_path}/rag.db")
+        store = SQLDocStore(engine)
+        start.wait()
+
+        async def work(i):
+            await store.amset([(f"{name}/{i}", Document(name))])
+            assert await store.amget([f"{name}/{i}"]) == [Document(name)]
+            # LangChain's executor, on the engine that the threads use.
+            await shared.amset([(f"{name}/shared/{i}", Document(name))])
+
+        await asyncio.gather(*(work(i) for i in range(10)))
+        assert isinstance(engine, AsyncEngine)
+        await engine.dispose()
+
+    def guarded(work):
+        try:
+            work()
+        except Exception as error:
+            errors.append(error)
+
+    threads = [
+        threading.Thread(target=guarded, args=(work,))
+        for work in (
+            lambda: on_a_thread("a"),
+            lambda: on_a_thread("b"),
+            lambda: asyncio.run(in_a_loop("c")),
+            lambda: asyncio.run(in_a_loop("d")),
+        )
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+    assert len(list(shared.yield_keys())) == 60
+
+
+def test_the_users_own_transaction_goes_on(make_engine, tmp_path):
+    engine = make_engine(f"sqlite:///{tmp_path}/rag.db")
+    store = SQLDocStore(engine)
+    with engine.begin() as connection:
+        connection.execute(text("CREATE TABLE mine (a INTEGER)"))
+        connection.execute(text("INSERT INTO mine VALUES (1)"))
+    with engine.connect() as connection:
+        # Reads on both sides of our write see one state.
+        connection.exec_driver_sql("BEGIN")
+        assert connection.scalar(text("SELECT count(*) FROM mine")) == 1
+        store.mset([("k", Document("x"))])
+        count = text("SELECT count(*) FROM sqlite_master WHERE name LIKE 'langchain_rag%'")
+        assert connection.scalar(count) == 0
+        connection.rollback()
+        # Our reads wait for no write of the user's.
+        connection.execute(text("INSERT INTO mine VALUES (2)"))
+        assert store.mget(["k"]) == [Document("x")]
+        connection.rollback()
+        assert connection.scalar(text("SELECT count(*) FROM mine")) == 1
+    store.mdelete(["k"])
 
 
 def test_other_names_are_not_there():

@@ -9,7 +9,7 @@ from langchain_core.documents import Document
 from langchain_core.indexing import InMemoryRecordManager as LangChainsInMemoryRecordManager
 from langchain_core.vectorstores import InMemoryVectorStore
 
-from langchain_rag.errors import ConfigurationError
+from langchain_rag.errors import ConfigurationError, InvalidDocumentError
 from langchain_rag.storage import (
     InMemoryRecordManager,
     SQLDocStore,
@@ -159,6 +159,25 @@ async def test_records(driver, manager):
     assert await driver(manager, "list_keys", group_ids=["g"]) == []
     await driver(manager, "delete_keys", ["a", "x"])
     assert sorted(await driver(manager, "list_keys")) == ["b", "c"]
+
+
+@pytest.mark.parametrize("bad", ["a\0b", "\ud800"])
+async def test_names_that_not_every_database_takes_are_refused(driver, engine, bad):
+    manager = SQLRecordManager("docs", engine=engine)
+    for keys, groups in [(["good", bad], None), (["good", "k"], [None, bad])]:
+        with pytest.raises(InvalidDocumentError) as caught:
+            await driver(manager, "update", keys, group_ids=groups)
+        assert repr(bad) in str(caught.value)
+    with pytest.raises(InvalidDocumentError, match="namespace"):
+        SQLRecordManager(bad, engine=engine)
+    assert await driver(manager, "list_keys") == []
+
+
+async def test_the_last_of_equal_keys_stays(driver, engine):
+    manager = SQLRecordManager("docs", engine=engine)
+    await driver(manager, "update", ["k", "k"], group_ids=["g", "h"])
+    assert await driver(manager, "list_keys", group_ids=["g", "h"]) == ["k"]
+    assert await driver(manager, "list_keys", group_ids=["g"]) == []
 
 
 async def test_empty_calls(driver, manager):

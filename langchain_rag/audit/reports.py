@@ -1,0 +1,174 @@
+"""What `verify()` and `repair()` return."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from langchain_rag.audit._report import Report
+from langchain_rag.audit._tables import MAX_ROWS, Table
+from langchain_rag.audit.findings import Finding, FindingKind
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyReport(Report):
+    """What `verify()` found.
+
+    Attributes:
+        findings: What is wrong.
+        documents: How many manifests were read.
+        rows: How many rows of this store the vector store has, None where it cannot list.
+        foreign_rows: Rows of the vector store that are not langchain-rag's.
+        busy: Documents that a call is writing; they were left out.
+        unchecked: What could not be checked, a sentence each.
+        seconds: How long it took.
+    """
+
+    findings: tuple[Finding, ...]
+    documents: int
+    rows: int | None
+    foreign_rows: int
+    busy: tuple[str, ...]
+    unchecked: tuple[str, ...]
+    seconds: float
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing was found."""
+        return not self.findings
+
+    @property
+    def counts(self) -> dict[FindingKind, int]:
+        """How many findings there are of each kind."""
+        return _counts(self.findings)
+
+    @property
+    def document_ids(self) -> list[str]:
+        """The documents that something was found about, each once."""
+        named = (finding.document_id for finding in self.findings)
+        return list(dict.fromkeys(id_ for id_ in named if id_ is not None))
+
+    @property
+    def summary(self) -> str:
+        """Everything in a line."""
+        what = "clean" if self.ok else f"{_said(self.findings)} found"
+        rows = "" if self.rows is None else f" and {self.rows:,} rows"
+        return f"{what}: {self.documents:,} documents{rows} in {self.seconds:.1f} s"
+
+    @property
+    def notes(self) -> list[str]:
+        """What else one should know, a sentence each."""
+        return [*self.unchecked, *_busy(self.busy), *_foreign(self.foreign_rows)]
+
+    @property
+    def lines(self) -> list[str]:
+        """The summary, the notes, and what the kinds of findings mean."""
+        return [self.summary, *self.notes, *_explained(self.counts)]
+
+    @property
+    def table(self) -> Table | None:
+        """The findings."""
+        return _table(self.findings)
+
+
+@dataclass(frozen=True, slots=True)
+class RepairReport(Report):
+    """What `repair()` did.
+
+    Attributes:
+        repaired: What was wrong, and is not any more.
+        left: What is left: foreign fingerprints, and what is of the documents in `busy`.
+        reimport: Documents that lost text; the next import makes them again, and only them.
+        rows_written: Rows embedded and written to the vector store.
+        rows_deleted: Ids of rows deleted from it, at most: those of a chunk whose record is
+            gone are among them, there or not.
+        busy: Documents that another call was writing; repair again when it has returned.
+        unchecked: What could not be checked, a sentence each.
+        seconds: How long it took.
+        llm_calls: Always 0.
+    """
+
+    repaired: tuple[Finding, ...]
+    left: tuple[Finding, ...]
+    reimport: tuple[str, ...]
+    rows_written: int
+    rows_deleted: int
+    busy: tuple[str, ...]
+    unchecked: tuple[str, ...]
+    seconds: float
+    llm_calls: int = 0
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing is left."""
+        return not self.left and not self.busy
+
+    @property
+    def counts(self) -> dict[FindingKind, int]:
+        """How many findings of each kind were repaired."""
+        return _counts(self.repaired)
+
+    @property
+    def summary(self) -> str:
+        """Everything in a line."""
+        done = f"{_said(self.repaired)} repaired" if self.repaired else "nothing to repair"
+        left = f", {len(self.left):,} left" if self.left else ""
+        return (
+            f"{done}{left}: {self.rows_written:,} rows embedded and written, "
+            f"{self.rows_deleted:,} deleted, {self.llm_calls} LLM calls in {self.seconds:.1f} s"
+        )
+
+    @property
+    def notes(self) -> list[str]:
+        """What else one should know, a sentence each."""
+        again = (
+            [f"{len(self.reimport):,} documents lost text; import them again."]
+            if self.reimport
+            else []
+        )
+        return [*again, *self.unchecked, *_busy(self.busy)]
+
+    @property
+    def lines(self) -> list[str]:
+        """The summary, the notes, and what is left."""
+        return [self.summary, *self.notes, *_explained(_counts(self.left))]
+
+    @property
+    def table(self) -> Table | None:
+        """What was repaired, and before it what is left."""
+        return _table((*self.left, *self.repaired))
+
+
+def _counts(findings: Sequence[Finding]) -> dict[FindingKind, int]:
+    found = Counter(finding.kind for finding in findings)
+    return {kind: found[kind] for kind in FindingKind if kind in found}
+
+
+def _said(findings: Sequence[Finding]) -> str:
+    return ", ".join(f"{kind} ({number:,})" for kind, number in _counts(findings).items())
+
+
+def _explained(counts: dict[FindingKind, int]) -> list[str]:
+    return [f"{kind}: {kind.meaning} {kind.remedy}" for kind in counts]
+
+
+def _busy(document_ids: Sequence[str]) -> list[str]:
+    if not document_ids:
+        return []
+    return [f"{len(document_ids):,} documents were being written, and were left out."]
+
+
+def _foreign(rows: int) -> list[str]:
+    return [f"{rows:,} rows are not langchain-rag's, and were left out."] if rows else []
+
+
+def _table(findings: Sequence[Finding]) -> Table | None:
+    if not findings:
+        return None
+    rows = [
+        (finding.kind, finding.document_id or "", finding.key, finding.detail)
+        for finding in findings[:MAX_ROWS]
+    ]
+    header = ("kind", "document", "key", "detail")
+    return Table(header, Table.of(header, rows).rows, len(findings))

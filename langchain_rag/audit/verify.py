@@ -1,0 +1,177 @@
+"""`verify()`: look at everything, then once more at what is suspicious."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from langchain_rag._flow import Flow
+from langchain_rag.audit._reading import Corrupt, parsed
+from langchain_rag.audit._rows import Listing
+from langchain_rag.audit.findings import Finding, FindingKind
+from langchain_rag.audit.looking import (
+    BATCH,
+    Intents,
+    Parts,
+    in_groups,
+    intents_of,
+    manifests_of,
+    prefix_of,
+    views_of,
+)
+from langchain_rag.audit.reports import VerifyReport
+from langchain_rag.audit.second_look import confirmed
+from langchain_rag.audit.tracking import differences, tracked_by
+from langchain_rag.lifecycle.batches import batched
+from langchain_rag.lifecycle.records import ChunkRecord
+
+
+def verify(parts: Parts) -> Flow[VerifyReport]:
+    """Say what is wrong in the stores, without changing anything.
+
+    Documents may be written meanwhile: what is suspicious is looked at again before it is
+    reported, and a document that a call is writing is no finding.
+
+    Args:
+        parts: What to look at.
+    """
+    begin = time.perf_counter()
+    first = yield from _Look(parts).all()
+    findings, busy = yield from confirmed(parts, first.findings)
+    return VerifyReport(
+        findings=tuple(findings),
+        documents=len(first.stored),
+        rows=first.rows,
+        foreign_rows=first.foreign,
+        busy=tuple(sorted(busy | first.busy)),
+        unchecked=tuple(_unchecked(parts)),
+        seconds=time.perf_counter() - begin,
+    )
+
+
+@dataclass(slots=True)
+class _First:
+    """What the first look saw."""
+
+    findings: list[Finding] = field(default_factory=list[Finding])
+    stored: set[str] = field(default_factory=set[str])
+    busy: set[str] = field(default_factory=set[str])
+    rows: int | None = None
+    foreign: int = 0
+
+
+class _Look:
+    """The first look; holds ids and keys of everything, and texts of a batch."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._keys = parts.lifecycle.keys
+        self._seen = _First()
+        self._records: set[str] = set()
+        self._unreadable: dict[str, Corrupt] = {}
+
+    def all(self) -> Flow[_First]:
+        """Look at everything."""
+        parts, keys, seen = self._parts, self._keys, self._seen
+        # Rows and chunks before intents and manifests: what is written meanwhile is named by
+        # an intent or a manifest when those are read.
+        listing = yield from parts.rows.listed()
+        if listing is not None:
+            seen.rows, seen.foreign = len(listing.owners), listing.foreign
+        for place in (keys.chunk, keys.variations):
+            self._records.update((yield from parts.listed(prefix_of(place))))
+        intents = yield from intents_of(parts, (yield from parts.listed(keys.intents)))
+        seen.busy = intents.busy
+        for document_id in intents.left:
+            seen.findings.append(
+                Finding(FindingKind.UNFINISHED_CHANGE, document_id, keys.intent(document_id))
+            )
+        tracked = yield from tracked_by(parts)
+        for batch in batched((yield from parts.listed(keys.manifests)), BATCH):
+            yield from self._documents(batch, listing, intents)
+        orphans = yield from self._orphans(listing, intents)
+        seen.findings += differences(parts, seen.stored, tracked, self._unreadable)
+        owners = {f.document_id for f in orphans} | tracked | seen.stored
+        seen.findings += _corrupt(parts, self._unreadable | intents.corrupt, owners)
+        seen.findings += orphans
+        return seen
+
+    def _documents(
+        self, batch: Sequence[str], listing: Listing | None, intents: Intents
+    ) -> Flow[None]:
+        manifests, corrupt = yield from manifests_of(self._parts, batch)
+        self._unreadable |= corrupt
+        self._seen.stored.update(manifest.document_id for manifest in manifests)
+        for group in in_groups(manifests):
+            views = yield from views_of(self._parts, group, listing, intents)
+            for view in views:
+                if view.manifest.document_id not in intents.busy:
+                    self._seen.findings += self._parts.expected.examine(view)
+            entries = [entry for manifest in group for entry in manifest.chunks]
+            for entry in entries:
+                self._records -= {self._keys.chunk(entry.key), self._keys.variations(entry.key)}
+                if listing is not None:
+                    for id_ in entry.variation_ids():
+                        listing.owners.pop(id_, None)  # what is left in the end is orphaned
+
+    def _orphans(self, listing: Listing | None, intents: Intents) -> Flow[list[Finding]]:
+        keys = self._keys
+        findings: list[Finding] = []
+        for key in intents.chunks:
+            self._records -= {keys.chunk(key), keys.variations(key)}
+        owners: dict[str, str] = {}  # documents by the last part of their chunks' keys
+        left = sorted(self._records)
+        prefix = prefix_of(keys.chunk)
+        chunk_keys = [key for key in left if key.startswith(prefix)]
+        for batch in batched(chunk_keys, BATCH):
+            found = yield from self._parts.read(batch)
+            for key, value in zip(batch, found, strict=True):
+                record = parsed(self._parts.lifecycle.reader.chunk, key, value)
+                if isinstance(record, ChunkRecord):
+                    owners[key.rpartition("/")[2]] = record.document_id
+        for key in left:
+            kind = (
+                FindingKind.ORPHAN_CHUNK
+                if key.startswith(prefix)
+                else FindingKind.ORPHAN_VARIATIONS
+            )
+            findings.append(Finding(kind, owners.get(key.rpartition("/")[2]), key))
+        if listing is not None:
+            findings += [
+                Finding(FindingKind.ORPHAN_ROW, owner.document, id_)
+                for id_, owner in listing.owners.items()
+                if id_ not in intents.rows
+            ]
+        return findings
+
+
+def _corrupt(
+    parts: Parts, corrupt: dict[str, Corrupt], documents: set[str | None]
+) -> list[Finding]:
+    """Report manifests and intents that cannot be read, with their document if it is known."""
+    if not corrupt:
+        return []
+    keys = parts.lifecycle.keys
+    owners: dict[str, str] = {}
+    for id_ in documents:
+        if id_ is not None:
+            owners |= {keys.manifest(id_): id_, keys.intent(id_): id_}
+    return [
+        Finding(FindingKind.CORRUPT_RECORD, owners.get(key), key, problem.why)
+        for key, problem in corrupt.items()
+    ]
+
+
+def _unchecked(parts: Parts) -> list[str]:
+    unchecked: list[str] = []
+    name = type(parts.lifecycle.stores.vectorstore).__name__
+    if not parts.rows.can_list and parts.rows.can_get:
+        unchecked.append(f"{name} cannot list its rows: orphan rows were not looked for.")
+    elif not parts.rows.can_list:
+        unchecked.append(
+            f"{name} can neither list its rows nor give them by id: they were not checked."
+        )
+    if parts.record_manager is None:
+        unchecked.append("No record manager is known: what index() tracks was not checked.")
+    return unchecked

@@ -1,0 +1,38 @@
+"""FAISS, by langchain-community's class."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from langchain_rag.backends.backend import Backend, DenseStore, Row
+
+
+def backend(store: Any, name: str) -> Backend:
+    """Say what it needs.
+
+    It refuses ids that are there, and does so after it has put the vectors into its index,
+    which is then no longer in step with its documents: rows are deleted before they are
+    added. It filters what it has fetched, 20 hits unless told otherwise. Its index lives in
+    memory; `save_local` writes it out.
+    """
+    dense = None
+    if store.embeddings is not None:
+        dense = DenseStore(
+            scored=store.similarity_search_with_score_by_vector,
+            relevance=store._select_relevance_score_fn,  # noqa: SLF001
+        )
+    return Backend(
+        name,
+        replaces=False,
+        filtered_from=lambda: max(1, int(store.index.ntotal)),
+        dense=dense,
+        rows=lambda: _rows(store),
+    )
+
+
+def _rows(store: Any) -> Iterator[Row]:
+    for id_ in list(store.index_to_docstore_id.values()):
+        document = store.docstore.search(id_)
+        if not isinstance(document, str):  # how it says that there is none
+            yield id_, dict(document.metadata)

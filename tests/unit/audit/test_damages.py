@@ -1,0 +1,54 @@
+"""Each kind of damage: it is found, and nothing else; it is repaired."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from langchain_rag.audit import FindingKind
+from langchain_rag.testing import contents
+from tests.unit.audit.conftest import PAGES, Lab
+
+Damage = tuple[Callable[[Lab], Any], set[FindingKind], int]
+
+
+async def test_it_is_found_and_nothing_else(lab: Lab, damage: Damage) -> None:
+    make, kinds, _ = damage
+    await make(lab)
+    before = contents(lab.rag)
+    report = await lab.verify()
+    assert set(report.counts) == kinds
+    assert not report.ok
+    assert len(set(report.findings)) == len(report.findings)
+    assert contents(lab.rag) == before
+
+
+async def test_it_is_repaired(lab: Lab, damage: Damage) -> None:
+    make, kinds, again = damage
+    await make(lab)
+    lab.world.embeddings.reset()
+    report = await lab.repair()
+    assert set(report.counts) >= kinds
+    assert report.ok
+    assert report.llm_calls == 0
+    assert len(lab.world.embeddings.documents) == report.rows_written
+    lab.settled()
+    after = await lab.verify()
+    assert after.findings == ()
+    # The next run imports what lost its text, and nothing else; then all is as it was.
+    result = await lab.index(PAGES)
+    assert result["num_added"] + result["num_updated"] == again
+    lab.settled()
+    assert (await lab.verify()).ok
+    fresh = Lab(lab.driver)
+    await fresh.index(PAGES)
+    assert contents(lab.rag) == contents(fresh.rag)
+
+
+async def test_repairing_again_changes_nothing(lab: Lab, damage: Damage) -> None:
+    await damage[0](lab)
+    await lab.repair()
+    lab.world.plan.forget()
+    report = await lab.repair()
+    assert (report.repaired, report.left) == ((), ())
+    assert lab.world.plan.calls == []
