@@ -95,7 +95,7 @@ def doubtful(manifest: Manifest) -> Manifest:
     Its chunks are still found; the next import makes all of them again.
     """
     chunks = tuple(replace(entry, metadata_hash="") for entry in manifest.chunks)
-    return replace(manifest, content_hash="", chunks=chunks)
+    return replace(manifest, content_hash="", chunk_fingerprint=None, chunks=chunks)
 
 
 def from_rows(view: View, entry: ChunkEntry, record: ChunkRecord) -> list[Variation] | None:

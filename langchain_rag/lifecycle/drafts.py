@@ -104,7 +104,7 @@ def draft_chunks(
         raise TransformerError(message)
     whole = len(kept) == 1 and kept[0].page_content == source.content
     reusable = (
-        {entry.key: entry for entry in old.chunks if entry.metadata_hash}
+        {entry.key: entry for entry in old.chunks}
         if old and chunk_fingerprint is not None and old.chunk_fingerprint == chunk_fingerprint
         else {}
     )

@@ -21,7 +21,8 @@ class ChunkEntry:
     Attributes:
         key: Chunk key.
         metadata_hash: Hash of the chunk's metadata; empty where it is not known, after a
-            crash in the middle of writing it in place.
+            crash in the middle of writing it in place. What was made of the chunk still
+            holds.
         kinds: Number of variations of each kind, in the order in which they were made.
     """
 
@@ -97,6 +98,7 @@ class Intent:
         entries: Every chunk that the change may write or delete, as it was and as it will
             be; a chunk that changes in place stands there twice.
         overwrites: Keys of the live chunks that the change writes in place.
+        chunk_fingerprint: `Manifest.chunk_fingerprint` after the change.
     """
 
     document_id: str
@@ -104,6 +106,7 @@ class Intent:
     version: str | None
     entries: tuple[ChunkEntry, ...]
     overwrites: tuple[str, ...] = ()
+    chunk_fingerprint: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,8 +153,8 @@ def recovered(intent: Intent, live: Manifest | None) -> Manifest | None:
     """Return the manifest that is true after a change that did not finish.
 
     A change that was not committed may have written some live chunks in place. They still
-    serve, but nothing may rely on their metadata or variations: the next import of the
-    document writes them again.
+    serve, but nothing may rely on their metadata, nor on their variations if it had another
+    transformer: the next import of the document writes them again.
 
     Args:
         intent: The change.
@@ -162,10 +165,14 @@ def recovered(intent: Intent, live: Manifest | None) -> Manifest | None:
     """
     if live is None or live.version == intent.version:
         return None
-    overwritten = set(intent.overwrites)
+    overwritten = {entry.key for entry in live.chunks}.intersection(intent.overwrites)
+    if not overwritten:
+        return None
     chunks = tuple(
         replace(entry, metadata_hash="") if entry.key in overwritten else entry
         for entry in live.chunks
     )
-    doubtful = replace(live, metadata_hash="", chunks=chunks)
-    return doubtful if chunks != live.chunks else None
+    same = intent.chunk_fingerprint == live.chunk_fingerprint
+    fingerprint = live.chunk_fingerprint if same else None
+    doubtful = replace(live, metadata_hash="", chunk_fingerprint=fingerprint, chunks=chunks)
+    return doubtful if doubtful != live else None

@@ -43,6 +43,7 @@ class Change:
             overwrites=tuple(
                 chunk.record.key for chunk in self.chunks if chunk.record.key in live
             ),
+            chunk_fingerprint=self.new.chunk_fingerprint if self.new else None,
         )
 
 

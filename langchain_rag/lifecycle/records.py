@@ -133,6 +133,7 @@ def write_intent(intent: Intent) -> Document:
         version=intent.version,
         entries=[_write_entry(entry) for entry in intent.entries],
         overwrites=list(intent.overwrites),
+        chunk_fingerprint=intent.chunk_fingerprint,
     )
 
 
@@ -146,6 +147,7 @@ def read_intent(key: str, value: object) -> Intent:
             version=_optional(data["version"]),
             entries=tuple(_read_entry(entry) for entry in _list(data["entries"])),
             overwrites=tuple(_str(item) for item in _list(data["overwrites"])),
+            chunk_fingerprint=_optional(data["chunk_fingerprint"]),
         )
 
     return _read(key, value, "an intent", read)

@@ -86,6 +86,19 @@ def test_recovered_doubts_what_was_written_in_place() -> None:
     assert recovered(intent("other", "b"), found) is None
 
 
+def test_recovered_keeps_what_was_made_by_the_same_transformer() -> None:
+    live = replace(manifest(entry("a", copy=1)), chunk_fingerprint="one")
+    same = replace(intent("v", "a"), chunk_fingerprint="one")
+    other = replace(intent("v", "a"), chunk_fingerprint="two")
+    found = recovered(same, live)
+    assert found is not None
+    assert found.chunk_fingerprint == "one"
+    # A second crash, of a change by another transformer: now the texts are in doubt too.
+    again = recovered(other, found)
+    assert again is not None
+    assert again.chunk_fingerprint is None
+
+
 def test_recovered_leaves_what_was_only_added_to() -> None:
     live = manifest(entry("a", copy=1))
     assert recovered(intent("other"), live) is None

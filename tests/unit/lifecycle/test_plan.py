@@ -119,7 +119,7 @@ def test_another_transformer_makes_it_all_anew(prints: str | None) -> None:
     assert all(chunk.before is not None for chunk in drafted("one|two", old))
 
 
-def test_a_chunk_in_doubt_is_made_anew() -> None:
+def test_a_chunk_in_doubt_is_written_again_and_keeps_what_was_made_of_it() -> None:
     old = new("one|two")
     doubtful = Manifest(
         **{
@@ -130,7 +130,9 @@ def test_a_chunk_in_doubt_is_made_anew() -> None:
             ),
         }
     )
-    assert [chunk.before is None for chunk in drafted("one|two", doubtful)] == [False, True]
+    again = drafted("one|two", doubtful)
+    assert [chunk.unchanged for chunk in again] == [True, False]
+    assert all(chunk.before is not None for chunk in again)
 
 
 def test_equal_texts_are_chunks_of_their_own() -> None:
