@@ -1,0 +1,123 @@
+"""What must hold after a call was interrupted, and after it was made again."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from typing import TYPE_CHECKING, Any
+
+from tests.crash.killing import calls, corpus
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Seen = dict[str, Any]
+"""What `looking.look` returned."""
+
+COMPARED = ("rows", "records", "found", "index", "claims")
+
+
+def at_once(before: Seen, now: Seen, after: Seen) -> list[str]:
+    """Say what is wrong when the interrupted call has left the stores as they are.
+
+    I1 and I3 hold, and of every document the whole old or the whole new version is there.
+
+    Args:
+        before: What was there before the call.
+        now: What is there.
+        after: What is there after the call when nothing interrupts it.
+    """
+    problems = list(now["at_once"])
+    old, new, found = _by_document(before), _by_document(after), _by_document(now)
+    for document_id in old.keys() | new.keys():
+        versions = old.get(document_id, set()), new.get(document_id, set())
+        if not any(version <= found.get(document_id, set()) for version in versions):
+            problems.append(f"I2: document {document_id!r} is not whole")
+    return problems
+
+
+def afterwards(now: Seen, wanted: Seen) -> list[str]:
+    """Say what is wrong after the same call went through.
+
+    Args:
+        now: What is there.
+        wanted: What is there when nothing ever interrupts.
+    """
+    problems = list(now["settled"])
+    problems += [
+        f"{room}: {_difference(now[room], wanted[room])}"
+        for room in COMPARED
+        if now[room] != wanted[room]
+    ]
+    return problems
+
+
+def payments(
+    phase: str, first: list[str], second: list[str], now: Seen, after: Seen
+) -> list[str]:
+    """Say what is wrong with the calls of the model.
+
+    Calls in flight are those of the batch that was not stored yet when the process died: the
+    batch's chunks are asked about together, and its answers are kept when it is committed.
+    No other call may be paid twice, and none of those three times.
+
+    Args:
+        phase: Of the call.
+        first: What the interrupted call asked about.
+        second: What the second one did.
+        now: What was there in between.
+        after: What is there after the call when nothing interrupts it.
+    """
+    problems: list[str] = []
+    wanted = Counter[str](after["asked"])
+    made = Counter(first) + Counter(second)
+    if missing := wanted - made:
+        problems.append(f"never asked about: {sorted(missing)}")
+    twice = made - wanted
+    problems += [f"asked {made[one]} times: {one}" for one in twice if twice[one] > wanted[one]]
+    numbers = {corpus.number_in(one) for one in twice}
+    batches = {batch_of(phase, number) for number in numbers}
+    if len(batches) > 1:
+        problems.append(f"calls of more than one batch were paid twice: {sorted(batches)}")
+    for document_id, number in _numbers(after).items():
+        manifest = f"manifests/{document_id}"
+        stored = _manifest(now, document_id)
+        if number in numbers and stored is not None and stored == _manifest(after, document_id):
+            problems.append(f"{manifest} was stored, and its calls were paid twice")
+    return problems
+
+
+def batch_of(phase: str, number: int) -> int:
+    """Return in which batch of a call a document is."""
+    documents = calls.documents_of(phase)
+    numbers = [document.metadata["number"] for document in documents]
+    return numbers.index(number) // corpus.BATCH_SIZE
+
+
+def _by_document(seen: Seen) -> Mapping[str, set[tuple[str, str]]]:
+    found: dict[str, set[tuple[str, str]]] = defaultdict(set)
+    for document_id, chunk, variation in seen["found"]:
+        found[document_id].add((chunk, variation))
+    return found
+
+
+def _numbers(seen: Seen) -> dict[str, int]:
+    """Return the numbers of documents by their ids."""
+    return {row[0]: corpus.number_in(row[1]) for row in seen["found"]}
+
+
+def _manifest(seen: Seen, document_id: str) -> Any:
+    for key, (_, metadata) in seen["records"].items():
+        if key.startswith("manifests/") and metadata.get("document_id") == document_id:
+            return metadata
+    return None
+
+
+def _difference(now: Any, wanted: Any) -> str:
+    if isinstance(now, dict):
+        lost = sorted(wanted.keys() - now.keys())
+        extra = sorted(now.keys() - wanted.keys())
+        other = [key for key in now.keys() & wanted.keys() if now[key] != wanted[key]]
+        return f"{len(lost)} lost {lost[:2]}, {len(extra)} extra {extra[:2]}, other {other[:2]}"
+    lost = [one for one in wanted if one not in now]
+    extra = [one for one in now if one not in wanted]
+    return f"{len(lost)} lost {lost[:2]}, {len(extra)} extra {extra[:2]}"

@@ -1,0 +1,68 @@
+"""A process is killed with SIGKILL at points of an import, a change and a deletion.
+
+After each a new process makes the same call again, and everything must be as if nothing had
+happened: nothing lost, doubled or orphaned, and no call of the model paid twice but those in
+flight.
+"""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.crash.killing import judging
+from tests.crash.killing.benches import Bench, FolderBench, PostgresBench
+from tests.crash.killing.calls import PHASES, WAYS
+from tests.crash.killing.points import kind_of, spread
+from tests.crash.killing.scenes import Scene
+
+if TYPE_CHECKING:
+    from tests.crash.killing.scenes import Rehearsal
+    from tests.crash.killing.zygote import Zygote
+
+DRIVERS = ("sync", "async")
+
+
+@pytest.fixture(params=["chroma", "postgres"])
+def bench(request: pytest.FixtureRequest, tmp_path: Path) -> Bench:
+    if request.param == "chroma":
+        return FolderBench(tmp_path)
+    return PostgresBench(request.getfixturevalue("postgres_database"), tmp_path)
+
+
+def strike(scene: Scene, phase: str, point: int, rehearsal: Rehearsal) -> list[str]:
+    """Kill a process at a point, make the call again, and say what is wrong."""
+    scene.load(phase)
+    killed = scene.call(phase, strike_at=point)
+    if killed.killed != signal.SIGKILL:
+        return [f"the process was not killed: {killed}"]
+    between = scene.look()
+    return [
+        *judging.at_once(rehearsal.before, between, rehearsal.after),
+        *scene.made_again(phase, rehearsal, between),
+    ]
+
+
+@pytest.mark.parametrize("driver_name", DRIVERS)
+@pytest.mark.parametrize("way", WAYS)
+def test_killed_anywhere_the_same_call_again_leaves_no_trace(
+    zygote: Zygote, bench: Bench, way: str, driver_name: str, kill_points: int
+) -> None:
+    scene = Scene(zygote, bench, way, driver_name)
+    number = -(-kill_points // (len(WAYS) * len(DRIVERS) * len(PHASES)))
+    problems: dict[str, list[str]] = {}
+    for phase, rehearsal in scene.rehearse().items():
+        labels = rehearsal.labels
+        # The sync and the async test of a way share its kinds of operation between them.
+        share = DRIVERS.index(driver_name)
+        chosen = spread(labels, number, share=share, shares=len(DRIVERS))
+        kinds = sorted({kind_of(label) for label in labels})[share :: len(DRIVERS)]
+        assert len(chosen) >= number
+        assert {kind_of(labels[point - 1]) for point in chosen} >= set(kinds)
+        for point in chosen:
+            if found := strike(scene, phase, point, rehearsal):
+                problems[f"{phase} {point}/{len(labels)}, {labels[point - 1]}"] = found
+    assert problems == {}
