@@ -27,7 +27,7 @@ Example:
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeAlias, TypeVar
@@ -49,6 +49,8 @@ class Operation:
         args: Positional arguments of either.
         kwargs: Keyword arguments of either.
         to_its_end: Whether a cancelled task waits for it; see `call_to_its_end`.
+        counted: Whether it is one of those of which only so many may be under way; see
+            `langchain_rag._together`.
     """
 
     sync: Callable[..., Any]
@@ -56,9 +58,25 @@ class Operation:
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     to_its_end: bool = False
+    counted: bool = False
 
 
-Flow: TypeAlias = Generator[Operation, Any, T]
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """Flows that may run side by side; see `gather`.
+
+    Attributes:
+        flows: Flows that have not been started.
+    """
+
+    flows: Sequence[Flow[Any]]
+
+
+Flow: TypeAlias = Generator[Operation | Gathered, Any, T]
+
+
+class NotStartedError(Exception):
+    """Stands for the result of a flow that was not started, since one beside it failed."""
 
 
 def call(
@@ -107,6 +125,44 @@ def call_to_its_end(
     return result
 
 
+def call_counted(
+    sync: Callable[P, T],
+    async_: Callable[P, Awaitable[T]],
+    *args: P.args,
+    **kwargs: P.kwargs,
+) -> Flow[T]:
+    """Do the same for a call of which only so many may be under way, such as a model's.
+
+    Args:
+        sync: The synchronous callable.
+        async_: Its asynchronous twin, which takes the same arguments.
+        *args: Positional arguments of either.
+        **kwargs: Keyword arguments of either.
+
+    Returns:
+        A flow to `yield from`, which returns what the chosen callable returned.
+    """
+    result: T = yield Operation(sync, async_, args, kwargs, counted=True)
+    return result
+
+
+def gather(flows: Sequence[Flow[T]]) -> Flow[list[T | Exception]]:
+    """Run flows side by side where the driver can (`langchain_rag._together`).
+
+    `run` and `arun` run them one after the other. When one fails, those that have not yet
+    called anything are not started; the others go on to their end.
+
+    Args:
+        flows: Flows that have not been started.
+
+    Returns:
+        A flow to `yield from`, which returns for each flow what it returned or raised, in
+        their order; `NotStartedError` for one that was not started.
+    """
+    results: list[T | Exception] = yield Gathered(flows)
+    return results
+
+
 def run(flow: Flow[T]) -> T:
     """Drive a flow with the synchronous half of its operations.
 
@@ -120,7 +176,10 @@ def run(flow: Flow[T]) -> T:
         operation = next(flow)
         while True:
             try:
-                result = operation.sync(*operation.args, **operation.kwargs)
+                if isinstance(operation, Gathered):
+                    result: Any = _one_by_one(operation)
+                else:
+                    result = operation.sync(*operation.args, **operation.kwargs)
             except BaseException as error:  # noqa: BLE001 - the flow decides, whatever it is
                 operation = flow.throw(error)
             else:
@@ -143,7 +202,10 @@ async def arun(flow: Flow[T]) -> T:
         operation = next(flow)
         while True:
             try:
-                result = await _performed(operation)
+                if isinstance(operation, Gathered):
+                    result: Any = await _aone_by_one(operation)
+                else:
+                    result = await performed(operation)
             except BaseException as error:  # noqa: BLE001 - the flow decides, whatever it is
                 operation = flow.throw(error)
             else:
@@ -153,7 +215,43 @@ async def arun(flow: Flow[T]) -> T:
         return value
 
 
-async def _performed(operation: Operation) -> Any:
+def _one_by_one(gathered: Gathered) -> list[Any]:
+    results: list[Any] = []
+    for flow in gathered.flows:
+        if results and isinstance(results[-1], Exception):
+            flow.close()
+            results.append(NotStartedError())
+            continue
+        try:
+            results.append(run(flow))
+        except Exception as error:  # noqa: BLE001 - the flow that gathers decides
+            results.append(error)
+    return results
+
+
+async def _aone_by_one(gathered: Gathered) -> list[Any]:
+    results: list[Any] = []
+    for flow in gathered.flows:
+        if results and isinstance(results[-1], Exception):
+            flow.close()
+            results.append(NotStartedError())
+            continue
+        try:
+            results.append(await arun(flow))
+        except Exception as error:  # noqa: BLE001 - the flow that gathers decides
+            results.append(error)
+    return results
+
+
+async def performed(operation: Operation) -> Any:
+    """Await the asynchronous half of an operation.
+
+    Args:
+        operation: The operation.
+
+    Returns:
+        Its result.
+    """
     awaitable = operation.async_(*operation.args, **operation.kwargs)
     if not operation.to_its_end:
         return await awaitable

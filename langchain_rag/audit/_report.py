@@ -7,6 +7,7 @@ from dataclasses import asdict
 from html import escape
 from typing import Any
 
+from langchain_rag.audit._plain import plain
 from langchain_rag.audit._tables import Table
 from langchain_rag.audit.findings import FindingKind
 
@@ -42,9 +43,14 @@ class Report:
         raise NotImplementedError
 
     @property
+    def explained(self) -> list[str]:
+        """What the kinds of findings mean, a line each."""
+        return []
+
+    @property
     def lines(self) -> list[str]:
-        """All that stands above the table: the summary, the notes, what the kinds mean."""
-        return [self.summary, *self.notes]
+        """All that stands above the table, safe to print: summary, notes, what kinds mean."""
+        return [plain(line) for line in (self.summary, *self.notes, *self.explained)]
 
     def __str__(self) -> str:
         table = self.table

@@ -8,6 +8,8 @@ from html import escape
 from itertools import islice
 from typing import Final
 
+from langchain_rag.audit._plain import plain
+
 MAX_ROWS: Final = 20
 """Rows of a table that are shown."""
 
@@ -69,6 +71,5 @@ class Table:
 
 
 def _cell(value: object) -> str:
-    # On one line, and without what could move a terminal's cursor.
-    text = "".join(char if char.isprintable() else " " for char in str(value))
+    text = plain(str(value))
     return text if len(text) <= MAX_WIDTH else text[: MAX_WIDTH - 1] + "…"

@@ -48,6 +48,15 @@ class View:
         variations = self.variations[entry.key]
         return isinstance(variations, list) and kinds_of(variations) == entry.kinds
 
+    def torn(self, entry: ChunkEntry) -> bool:
+        """Whether a chunk and its variations, which are written together, do not fit."""
+        record, variations = self.chunks[entry.key], self.variations[entry.key]
+        return (
+            isinstance(record, ChunkRecord)
+            and isinstance(variations, list)
+            and record.fan_out != len(variations)
+        )
+
     def bad_rows(self, entry: ChunkEntry) -> dict[str, FindingKind]:
         """Say of each row of a chunk that is not as it should be what is wrong."""
         bad: dict[str, FindingKind] = {}
@@ -124,7 +133,7 @@ class Expectations:
             yield Finding(FindingKind.MISSING_VARIATIONS, id_, key)
         elif isinstance(variations, Corrupt):
             yield Finding(FindingKind.CORRUPT_RECORD, id_, key, variations.why)
-        elif not view.doubtful(entry) and not view.fits(entry):
+        elif not view.fits(entry) and (view.torn(entry) or not view.doubtful(entry)):
             why = "It has other variations than the manifest says."
             yield Finding(FindingKind.CORRUPT_RECORD, id_, key, why)
         for row, kind in view.bad_rows(entry).items():

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from langchain_rag.audit._plain import plain
+
 
 class FindingKind(StrEnum):
     """What is wrong."""
@@ -17,6 +19,7 @@ class FindingKind(StrEnum):
     MISNAMED_ROW = "misnamed row"
     DOUBLED_ROW = "doubled row"
     ORPHAN_ROW = "orphan row"
+    UNKNOWN_ROW = "unknown row"
     ORPHAN_CHUNK = "orphan chunk"
     ORPHAN_VARIATIONS = "orphan variations"
     CORRUPT_RECORD = "corrupt record"
@@ -66,6 +69,18 @@ _SENTENCES: Final[dict[FindingKind, tuple[str, str]]] = {
         "The vector store has a variation that no manifest names.",
         "repair() deletes it.",
     ),
+    FindingKind.UNKNOWN_ROW: (
+        (
+            "The vector store has a variation of a document of which the docstore knows "
+            "nothing: another database's in the same collection, or left by a docstore that "
+            "was lost. A search that meets it drops it."
+        ),
+        (
+            "repair() leaves it. If no other database uses the collection with this "
+            "namespace, repair(unknown_rows=True), or langchain-rag repair --unknown-rows, "
+            "deletes it."
+        ),
+    ),
     FindingKind.ORPHAN_CHUNK: (
         "The docstore has a chunk that no manifest names.",
         "repair() deletes it.",
@@ -92,10 +107,11 @@ _SENTENCES: Final[dict[FindingKind, tuple[str, str]]] = {
     ),
 }
 
-ORPHANS: Final = frozenset(
-    {FindingKind.ORPHAN_ROW, FindingKind.ORPHAN_CHUNK, FindingKind.ORPHAN_VARIATIONS}
-)
-"""What belongs to no document any more."""
+ROWS: Final = frozenset({FindingKind.ORPHAN_ROW, FindingKind.UNKNOWN_ROW})
+"""Rows that no manifest names."""
+
+ORPHANS: Final = ROWS | {FindingKind.ORPHAN_CHUNK, FindingKind.ORPHAN_VARIATIONS}
+"""What belongs to no document, or to none that is known."""
 
 TRACKING: Final = frozenset({FindingKind.TRACKED_NOT_STORED, FindingKind.STORED_NOT_TRACKED})
 """Where store and record manager disagree."""
@@ -125,7 +141,7 @@ manifest names. repair() deletes it.
     def __str__(self) -> str:
         owner = "" if self.document_id is None else f" of document {self.document_id!r}"
         detail = f" {self.detail}" if self.detail else ""
-        return f"{self.kind} {self.key}{owner}: {self.sentence}{detail}"
+        return plain(f"{self.kind} {self.key}{owner}: {self.sentence}{detail}")
 
     @property
     def sentence(self) -> str:

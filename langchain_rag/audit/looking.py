@@ -89,6 +89,7 @@ class Intents:
     """Changes that are not finished.
 
     Attributes:
+        all: All that can be read.
         left: Those that no call of this process is making, by document id.
         busy: Ids of documents that a call is writing.
         corrupt: Keys of intents that cannot be read.
@@ -96,6 +97,7 @@ class Intents:
         rows: Ids of all rows that any of them names.
     """
 
+    all: list[Intent] = field(default_factory=list[Intent])
     left: dict[str, Intent] = field(default_factory=dict[str, Intent])
     busy: set[str] = field(default_factory=set[str])
     corrupt: dict[str, Corrupt] = field(default_factory=dict[str, Corrupt])
@@ -123,6 +125,7 @@ def intents_of(parts: Parts, keys: Sequence[str]) -> Flow[Intents]:
             if isinstance(intent, Corrupt):
                 intents.corrupt[key] = intent
             elif intent is not None:
+                intents.all.append(intent)
                 intents.chunks.update(entry.key for entry in intent.entries)
                 intents.rows.update(id_ for e in intent.entries for id_ in e.variation_ids())
                 if claims.is_writing(intent.writer):

@@ -64,6 +64,7 @@ def mend(view: View, expected: Expectations) -> Mending | None:
             if (
                 view.doubtful(entry)
                 and isinstance(view.variations[entry.key], list)
+                and not view.torn(entry)
                 and not bad
             ):
                 # An interrupted change wrote it in place; the next import writes it again.

@@ -23,9 +23,10 @@ from typing import Final
 from langchain_rag._flow import Flow
 from langchain_rag.audit._reading import Corrupt, parsed
 from langchain_rag.audit.examine import kinds_of
-from langchain_rag.audit.findings import ORPHANS, TRACKING, Finding, FindingKind
+from langchain_rag.audit.findings import ORPHANS, ROWS, TRACKING, Finding, FindingKind
 from langchain_rag.audit.looking import Intents, Parts, in_groups, views_of
 from langchain_rag.audit.mending import Mending, doubtful, mend
+from langchain_rag.audit.owners import named_by
 from langchain_rag.audit.reports import RepairReport
 from langchain_rag.audit.second_look import confirmed
 from langchain_rag.audit.tracking import track
@@ -46,23 +47,29 @@ LISTED_BATCH: Final = 2_000
 _UNSETTLED: Final = frozenset({FindingKind.UNFINISHED_CHANGE, FindingKind.CORRUPT_RECORD})
 
 
-def repair(parts: Parts) -> Flow[RepairReport]:
+def repair(parts: Parts, *, unknown_rows: bool = False) -> Flow[RepairReport]:
     """Repair what `verify` finds.
 
     Args:
         parts: What to repair.
+        unknown_rows: Whether to delete rows of documents of which the docstore knows nothing.
     """
     begin = time.perf_counter()
-    work = _Repair(parts)
+    work = _Repair(parts, unknown_rows=unknown_rows)
     report = yield from verify(parts)
     found = list(report.findings)
     if any(finding.kind in _UNSETTLED for finding in found):
         yield from work.settle(found)
         report = yield from verify(parts)
+        # Of an orphan that was known by a record that is gone now, it is said what it is now.
+        now = {finding.key for finding in report.findings if finding.kind in ROWS}
+        found = [f for f in found if f.kind not in ROWS or f.key not in now]
     yield from work.documents(report.findings)
     yield from work.orphans(report.findings)
     yield from work.tracking(report.findings)
-    everything = dict.fromkeys([*found, *report.findings])
+    everything = dict.fromkeys(
+        finding for finding in [*found, *report.findings] if finding not in work.dropped
+    )
     left = [finding for finding in everything if work.leaves(finding)]
     return RepairReport(
         repaired=tuple(finding for finding in everything if finding not in set(left)),
@@ -79,20 +86,24 @@ def repair(parts: Parts) -> Flow[RepairReport]:
 class _Repair:
     """Does it, and counts."""
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: Parts, *, unknown_rows: bool) -> None:
         self._parts = parts
+        self._unknown_rows = unknown_rows
         self._lifecycle = parts.lifecycle
         self._keys = parts.lifecycle.keys
+        self._cleared: list[Finding] = []  # of those without an owner, the last to go
         self.busy: set[str] = set()
+        self.dropped: set[Finding] = set()  # true no more when their turn came
         self.reimport: set[str] = set()
         self.rows_written = 0
         self.rows_deleted = 0
 
     def leaves(self, finding: Finding) -> bool:
         """Say whether a finding is not repaired."""
-        return (
-            finding.kind is FindingKind.FOREIGN_FINGERPRINT or finding.document_id in self.busy
-        )
+        if finding.kind is FindingKind.UNKNOWN_ROW and not self._unknown_rows:
+            return True
+        name = finding.key if finding.document_id is None else finding.document_id
+        return finding.kind is FindingKind.FOREIGN_FINGERPRINT or name in self.busy
 
     def settle(self, findings: Iterable[Finding]) -> Flow[None]:
         """Remove manifests and intents that cannot be read, then sweep."""
@@ -122,13 +133,20 @@ class _Repair:
             yield from self._each(batch, self._mend)
 
     def orphans(self, findings: Iterable[Finding]) -> Flow[None]:
-        """Delete what no manifest names."""
+        """Delete what no manifest names.
+
+        It is looked at again under a claim on its document. Where nobody can say whose it is,
+        it is claimed itself, against other repairs, and all manifests and intents are asked
+        whether they name it.
+        """
         by_document: dict[str, list[Finding]] = {}
         ownerless: list[Finding] = []
         for finding in findings:
-            if finding.kind in ORPHANS and finding.document_id is None:
+            if finding.kind not in ORPHANS or self.leaves(finding):
+                continue
+            if finding.document_id is None:
                 ownerless.append(finding)
-            elif finding.kind in ORPHANS and finding.document_id is not None:
+            else:
                 by_document.setdefault(finding.document_id, []).append(finding)
 
         def clear(document_ids: Sequence[str], claim: Claim) -> Flow[None]:
@@ -138,9 +156,19 @@ class _Repair:
         for batch in batched(by_document, BATCH):
             yield from self._each(batch, clear)
         for about in batched(ownerless, BATCH):
-            # Nobody can say which document to claim; what is claimed is what is deleted.
             documents = {finding.key: finding.key for finding in about}
+            self._cleared = []
             yield from self._holding(documents, partial(self._clear, about))
+            yield from self._make_sure()
+
+    def _make_sure(self) -> Flow[None]:
+        """Mend the document that came in the moment in which something of it was deleted."""
+        if not self._cleared:
+            return
+        rows = any(finding.kind in ROWS for finding in self._cleared)
+        wanted = {finding.key for finding in self._cleared}
+        named, _ = yield from named_by(self._parts, wanted, rows=rows)
+        yield from self._each(sorted(set(named.values())), self._mend)
 
     def tracking(self, findings: Iterable[Finding]) -> Flow[None]:
         """Make the record manager say what is stored."""
@@ -220,8 +248,10 @@ class _Repair:
 
     def _clear(self, findings: Sequence[Finding], claim: Claim) -> Flow[None]:
         true, _ = yield from confirmed(self._parts, findings, claimed=True)
-        rows = [f.key for f in true if f.kind is FindingKind.ORPHAN_ROW]
-        keys = [f.key for f in true if f.kind is not FindingKind.ORPHAN_ROW]
+        self.dropped.update(set(findings).difference(true))
+        self._cleared = [finding for finding in true if finding.document_id is None]
+        rows = [f.key for f in true if f.kind in ROWS]
+        keys = [f.key for f in true if f.kind not in ROWS]
         if not self._parts.rows.can_list:
             rows += yield from self._rows_of(keys)
         if rows:

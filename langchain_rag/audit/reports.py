@@ -62,9 +62,9 @@ class VerifyReport(Report):
         return [*self.unchecked, *_busy(self.busy), *_foreign(self.foreign_rows)]
 
     @property
-    def lines(self) -> list[str]:
-        """The summary, the notes, and what the kinds of findings mean."""
-        return [self.summary, *self.notes, *_explained(self.counts)]
+    def explained(self) -> list[str]:
+        """What the kinds of findings mean, a line each."""
+        return _explained(self.counts)
 
     @property
     def table(self) -> Table | None:
@@ -78,7 +78,8 @@ class RepairReport(Report):
 
     Attributes:
         repaired: What was wrong, and is not any more.
-        left: What is left: foreign fingerprints, and what is of the documents in `busy`.
+        left: What is left: foreign fingerprints, unknown rows where `unknown_rows` was not
+            given, and what is of the documents in `busy`.
         reimport: Documents that lost text; the next import makes them again, and only them.
         rows_written: Rows embedded and written to the vector store.
         rows_deleted: Ids of rows deleted from it, at most: those of a chunk whose record is
@@ -130,9 +131,9 @@ class RepairReport(Report):
         return [*again, *self.unchecked, *_busy(self.busy)]
 
     @property
-    def lines(self) -> list[str]:
-        """The summary, the notes, and what is left."""
-        return [self.summary, *self.notes, *_explained(_counts(self.left))]
+    def explained(self) -> list[str]:
+        """What is left, a line for each kind."""
+        return _explained(_counts(self.left))
 
     @property
     def table(self) -> Table | None:

@@ -1,12 +1,27 @@
-"""Looking again at what was suspicious, since it may have been on its way."""
+"""Looking again at what was suspicious, since it may have been on its way.
+
+```text
+1  manifest and intent of the document are read     3  what is suspicious is looked at
+2  is anybody writing it?                           4, 5  the first two again
+```
+
+Where nobody was writing the document, and the same stood there before and after, it stood
+still meanwhile. An intent that is still there, although its writer's claim is not, was left
+behind: a writer takes its intent away before it gives its claim back. All of this only reads.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
 
-from langchain_rag._flow import Flow
+from langchain_rag._flow import Flow, call
 from langchain_rag.audit._reading import Corrupt
-from langchain_rag.audit.findings import ORPHANS, TRACKING, Finding, FindingKind
+from langchain_rag.audit._rows import Owner
+from langchain_rag.audit.findings import ORPHANS, ROWS, TRACKING, Finding, FindingKind
 from langchain_rag.audit.looking import (
     BATCH,
     Intents,
@@ -16,11 +31,14 @@ from langchain_rag.audit.looking import (
     manifests_of,
     views_of,
 )
+from langchain_rag.audit.owners import names, nobodys
 from langchain_rag.audit.tracking import still_different
-from langchain_rag.errors import ConcurrentWriteError
+from langchain_rag.lifecycle import claims
 from langchain_rag.lifecycle.batches import batched
-from langchain_rag.lifecycle.claims import Claim
 from langchain_rag.lifecycle.manifest import Manifest
+
+PAUSES: Final = (0.0, 0.01, 0.05)
+"""Seconds to wait before each look at a document; one that never stands still is busy."""
 
 
 def confirmed(
@@ -31,7 +49,8 @@ def confirmed(
     Args:
         parts: What is looked at.
         findings: What an earlier look found.
-        claimed: Whether the caller has claimed the documents, so that nobody is writing them.
+        claimed: Whether the caller has claimed the documents, so that nobody is writing them,
+            and is going to delete what is orphaned.
 
     Returns:
         Those of them that still are, in their order, and the ids of documents that a call is
@@ -39,115 +58,169 @@ def confirmed(
     """
     true: set[Finding] = set()
     busy: set[str] = set()
-    ids = list(dict.fromkeys(f.document_id for f in findings if f.document_id is not None))
-    by_id: dict[str | None, list[Finding]] = {}
+    by_id: dict[str, list[Finding]] = {}
+    ownerless: list[Finding] = []
     for finding in findings:
-        by_id.setdefault(finding.document_id, []).append(finding)
-    for batch in batched(ids, BATCH):
-        about = [finding for id_ in batch for finding in by_id[id_]]
-        found, writing = yield from _again(parts, batch, about, claimed=claimed)
-        true |= found
-        busy |= writing
-    for about in batched(by_id.get(None, []), BATCH):
-        found, _ = yield from _again(parts, [], about, claimed=claimed)
-        true |= found
+        if finding.document_id is None:
+            ownerless.append(finding)
+        else:
+            by_id.setdefault(finding.document_id, []).append(finding)
+    for batch in batched(by_id, BATCH):
+        about = {id_: by_id[id_] for id_ in batch}
+        if claimed:
+            true |= yield from _look(parts, (yield from _stand(parts, batch)), about)
+        else:
+            found, moving = yield from _settled(parts, about)
+            true |= found
+            busy |= moving
+    orphans = [finding for finding in ownerless if finding.kind in ORPHANS]
+    true |= yield from nobodys(parts, orphans, certainly=claimed)
+    true |= yield from _unreadable(parts, ownerless)
     return [finding for finding in findings if finding in true], busy
 
 
-def _again(
-    parts: Parts,
-    document_ids: Sequence[str],
-    findings: Sequence[Finding],
-    *,
-    claimed: bool,
-) -> Flow[tuple[set[Finding], set[str]]]:
-    """Look again at some documents, and at findings that name them or none."""
-    keys = parts.lifecycle.keys
-    # In the order of the first look, for the same reason.
-    there = yield from _there(parts, findings)
-    intents = yield from intents_of(parts, [keys.intent(id_) for id_ in document_ids])
-    if not claimed:
-        intents.busy |= yield from _being_written(parts, list(intents.left))
-    manifests, corrupt = yield from manifests_of(
-        parts, [keys.manifest(id_) for id_ in document_ids]
+@dataclass(slots=True)
+class _Stand:
+    """Where some documents stand.
+
+    Attributes:
+        manifests: Their manifests, by document id.
+        intents: What is not finished.
+        corrupt: Keys of manifests and intents that cannot be read.
+        states: What two readings are compared by, for each document.
+    """
+
+    manifests: dict[str, Manifest]
+    intents: Intents
+    corrupt: dict[str, Corrupt]
+    states: dict[str, tuple[object, object]] = field(
+        default_factory=dict[str, tuple[object, object]]
     )
+
+
+def _stand(parts: Parts, document_ids: Sequence[str]) -> Flow[_Stand]:
+    keys = parts.lifecycle.keys
+    intents = yield from intents_of(parts, [keys.intent(id_) for id_ in document_ids])
+    places = [keys.manifest(id_) for id_ in document_ids]
+    manifests, corrupt = yield from manifests_of(parts, places)
+    by_id = {manifest.document_id: manifest for manifest in manifests}
+    stand = _Stand(by_id, intents, corrupt | intents.corrupt)
+    for id_ in document_ids:
+        left = intents.left.get(id_)
+        stand.states[id_] = (
+            left.writer if left is not None else intents.corrupt.get(keys.intent(id_)),
+            by_id[id_].version if id_ in by_id else corrupt.get(keys.manifest(id_)),
+        )
+    return stand
+
+
+def _settled(
+    parts: Parts, about: dict[str, list[Finding]]
+) -> Flow[tuple[set[Finding], set[str]]]:
+    """Look at documents while they stand still; those that never do are busy."""
+    true: set[Finding] = set()
+    moving = list(about)
+    for pause in PAUSES:
+        if pause:
+            yield from call(_sleep, _asleep, pause)
+        before = yield from _stand(parts, moving)
+        written = yield from _written(parts, moving)
+        found = yield from _look(parts, before, {id_: about[id_] for id_ in moving})
+        written |= yield from _written(parts, moving)
+        after = yield from _stand(parts, moving)
+        written |= before.intents.busy | after.intents.busy
+        still = {
+            id_
+            for id_ in moving
+            if id_ not in written and before.states[id_] == after.states[id_]
+        }
+        true.update(finding for finding in found if finding.document_id in still)
+        moving = [id_ for id_ in moving if id_ not in still]
+        if not moving:
+            break
+    return true, set(moving)
+
+
+def _sleep(seconds: float) -> None:
+    time.sleep(seconds)
+
+
+async def _asleep(seconds: float) -> None:
+    await asyncio.sleep(seconds)
+
+
+def _written(parts: Parts, document_ids: Sequence[str]) -> Flow[set[str]]:
+    """Say which documents somebody has claimed, perhaps in another process."""
+    places = [parts.lifecycle.keys.manifest(id_) for id_ in document_ids]
+    docstore = parts.lifecycle.stores.docstore
+    claimed = yield from claims.claimed(docstore, places)
+    return {id_ for id_, one in zip(document_ids, claimed, strict=True) if one}
+
+
+def _look(parts: Parts, stand: _Stand, about: dict[str, list[Finding]]) -> Flow[set[Finding]]:
+    """Look again at some documents, given where they stand."""
+    findings = [finding for some in about.values() for finding in some]
+    there, rows = yield from _there(parts, findings)
     now: set[Finding] = set()
     suspicious = {f.document_id for f in findings if f.kind not in ORPHANS | TRACKING}
-    doubted = [m for m in manifests if m.document_id in suspicious]
+    doubted = [m for id_, m in stand.manifests.items() if id_ in suspicious]
     listing = (yield from parts.rows.needed()) if doubted else None
     for group in in_groups(doubted):
-        for view in (yield from views_of(parts, group, listing, intents)):
+        for view in (yield from views_of(parts, group, listing, stand.intents)):
             now.update(parts.expected.examine(view))
     tracking = [f.key for f in findings if f.kind in TRACKING]
     now.update((yield from still_different(parts, tracking)))
-    unreadable = corrupt | intents.corrupt
-    unreadable |= yield from _unknown(parts, findings)
-    named = _named(parts, manifests, intents)
-    for finding in findings:
+    entries = [entry for m in stand.manifests.values() for entry in m.chunks]
+    entries += [entry for i in stand.intents.left.values() for entry in i.entries]
+    named = names(parts, entries) if any(f.kind in ORPHANS for f in findings) else set[str]()
+
+    def is_true(finding: Finding) -> bool:
+        if finding.kind in ROWS:
+            owner = rows.get(finding.key)
+            if owner is None or owner.document not in {None, finding.document_id}:
+                return False  # it is gone, or somebody else's now
+            place = parts.lifecycle.keys.chunk(owner.chunk or "")
+            if finding.kind is FindingKind.UNKNOWN_ROW and (
+                place in there or stand.states[str(finding.document_id)] != (None, None)
+            ):
+                return False
+            return finding.key not in named
         if finding.kind in ORPHANS:
-            true = finding.key in there and finding.key not in named
-        elif finding.kind is FindingKind.UNFINISHED_CHANGE:
-            true = finding.document_id in intents.left
-        else:
-            true = finding in now or finding.key in unreadable
-        if true and finding.document_id not in intents.busy:
-            now.add(finding)
-        else:
-            now.discard(finding)
-    return now.intersection(findings), intents.busy
+            return finding.key in there and finding.key not in named
+        if finding.kind is FindingKind.UNFINISHED_CHANGE:
+            return finding.document_id in stand.intents.left
+        return finding in now or finding.key in stand.corrupt
+
+    return {
+        finding
+        for finding in findings
+        if finding.document_id not in stand.intents.busy and is_true(finding)
+    }
 
 
-def _being_written(parts: Parts, document_ids: Sequence[str]) -> Flow[set[str]]:
-    """Say which documents somebody has claimed, perhaps in another process.
-
-    They have an intent, and had one a moment ago: either its writer is at it still, and keeps
-    the claim against us, or it is gone, and we keep the claim from nobody.
-    """
-    busy: set[str] = set()
-    for id_ in document_ids:
-        try:
-            yield from parts.lifecycle.holding([id_], _nothing)
-        except ConcurrentWriteError:
-            busy.add(id_)
-    return busy
-
-
-def _nothing(_: Claim) -> Flow[None]:
-    yield from ()
-
-
-def _there(parts: Parts, findings: Sequence[Finding]) -> Flow[set[str]]:
-    """Say which rows and records of orphans are still there."""
-    rows = [f.key for f in findings if f.kind is FindingKind.ORPHAN_ROW]
-    found = yield from parts.rows.get(rows)
-    there = set[str]() if found is None else set(found.owners)
-    keys = [f.key for f in findings if f.kind in ORPHANS - {FindingKind.ORPHAN_ROW}]
+def _there(
+    parts: Parts, findings: Sequence[Finding]
+) -> Flow[tuple[set[str], dict[str, Owner]]]:
+    """Say which records of orphans are there, and whom their rows name that are."""
+    found = yield from parts.rows.get([f.key for f in findings if f.kind in ROWS])
+    rows = {} if found is None else dict(found.owners)
+    keys = [f.key for f in findings if f.kind in ORPHANS - ROWS]
+    unknown = [rows.get(f.key) for f in findings if f.kind is FindingKind.UNKNOWN_ROW]
+    place = parts.lifecycle.keys.chunk
+    keys += [place(owner.chunk or "") for owner in unknown if owner is not None]
     values = yield from parts.read(keys)
-    return there | {key for key, value in zip(keys, values, strict=True) if value is not None}
+    there = {key for key, value in zip(keys, values, strict=True) if value is not None}
+    return there, rows
 
 
-def _unknown(parts: Parts, findings: Sequence[Finding]) -> Flow[dict[str, Corrupt]]:
+def _unreadable(parts: Parts, findings: Sequence[Finding]) -> Flow[set[Finding]]:
     """Read manifests and intents again whose document is not known."""
     keys = parts.lifecycle.keys
-    corrupt = [
-        f.key
-        for f in findings
-        if f.kind is FindingKind.CORRUPT_RECORD and f.document_id is None
-    ]
+    corrupt = [f for f in findings if f.kind is FindingKind.CORRUPT_RECORD]
     _, unreadable = yield from manifests_of(
-        parts, [key for key in corrupt if key.startswith(keys.manifests)]
+        parts, [f.key for f in corrupt if f.key.startswith(keys.manifests)]
     )
     intents = yield from intents_of(
-        parts, [key for key in corrupt if key.startswith(keys.intents)]
+        parts, [f.key for f in corrupt if f.key.startswith(keys.intents)]
     )
-    return unreadable | intents.corrupt
-
-
-def _named(parts: Parts, manifests: Sequence[Manifest], intents: Intents) -> set[str]:
-    """Return the ids of rows and the keys of records that are named now."""
-    keys = parts.lifecycle.keys
-    entries = [entry for manifest in manifests for entry in manifest.chunks]
-    chunks = {entry.key for entry in entries} | intents.chunks
-    named = {key for c in chunks for key in (keys.chunk(c), keys.variations(c))}
-    named.update(id_ for entry in entries for id_ in entry.variation_ids())
-    return named | intents.rows
+    return {f for f in corrupt if f.key in unreadable or f.key in intents.corrupt}

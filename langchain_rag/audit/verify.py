@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from langchain_rag._flow import Flow
-from langchain_rag.audit._reading import Corrupt, parsed
-from langchain_rag.audit._rows import Listing
+from langchain_rag.audit._reading import Corrupt
+from langchain_rag.audit._rows import Listing, Owner
 from langchain_rag.audit.findings import Finding, FindingKind
 from langchain_rag.audit.looking import (
     BATCH,
@@ -20,11 +20,11 @@ from langchain_rag.audit.looking import (
     prefix_of,
     views_of,
 )
+from langchain_rag.audit.owners import owners_of
 from langchain_rag.audit.reports import VerifyReport
 from langchain_rag.audit.second_look import confirmed
 from langchain_rag.audit.tracking import differences, tracked_by
 from langchain_rag.lifecycle.batches import batched
-from langchain_rag.lifecycle.records import ChunkRecord
 
 
 def verify(parts: Parts) -> Flow[VerifyReport]:
@@ -117,32 +117,48 @@ class _Look:
 
     def _orphans(self, listing: Listing | None, intents: Intents) -> Flow[list[Finding]]:
         keys = self._keys
-        findings: list[Finding] = []
         for key in intents.chunks:
             self._records -= {keys.chunk(key), keys.variations(key)}
-        owners: dict[str, str] = {}  # documents by the last part of their chunks' keys
-        left = sorted(self._records)
+        # What is gone by now is no finding: its owner deleted it, and may be adding it again.
+        owners = yield from owners_of(self._parts, sorted(self._records))
         prefix = prefix_of(keys.chunk)
-        chunk_keys = [key for key in left if key.startswith(prefix)]
-        for batch in batched(chunk_keys, BATCH):
-            found = yield from self._parts.read(batch)
-            for key, value in zip(batch, found, strict=True):
-                record = parsed(self._parts.lifecycle.reader.chunk, key, value)
-                if isinstance(record, ChunkRecord):
-                    owners[key.rpartition("/")[2]] = record.document_id
-        for key in left:
-            kind = (
+        findings = [
+            Finding(
                 FindingKind.ORPHAN_CHUNK
                 if key.startswith(prefix)
-                else FindingKind.ORPHAN_VARIATIONS
+                else FindingKind.ORPHAN_VARIATIONS,
+                owner,
+                key,
             )
-            findings.append(Finding(kind, owners.get(key.rpartition("/")[2]), key))
+            for key, owner in owners.items()
+        ]
         if listing is not None:
-            findings += [
-                Finding(FindingKind.ORPHAN_ROW, owner.document, id_)
-                for id_, owner in listing.owners.items()
-                if id_ not in intents.rows
-            ]
+            left = [pair for pair in listing.owners.items() if pair[0] not in intents.rows]
+            known = {*owners.values(), *self._seen.stored, *intents.left, *intents.busy}
+            unreadable = self._unreadable.keys() | intents.corrupt.keys()
+            for batch in batched(left, BATCH):
+                findings += yield from self._rows(batch, known - {None}, unreadable)
+        return findings
+
+    def _rows(
+        self,
+        batch: Sequence[tuple[str, Owner]],
+        known: Collection[str | None],
+        unreadable: Collection[str],
+    ) -> Flow[list[Finding]]:
+        """Tell what is an orphan from what may be another database's."""
+        keys = self._keys
+        places = {id_: keys.chunk(owner.chunk or "") for id_, owner in batch}
+        chunks = yield from owners_of(self._parts, list(dict.fromkeys(places.values())))
+        findings: list[Finding] = []
+        for id_, owner in batch:
+            document = owner.document or chunks.get(places[id_])
+            there = document in known or places[id_] in chunks
+            if document is not None and not there:
+                records = {keys.manifest(document), keys.intent(document)}
+                there = not records.isdisjoint(unreadable)
+            kind = FindingKind.ORPHAN_ROW if there else FindingKind.UNKNOWN_ROW
+            findings.append(Finding(kind, document, id_))
         return findings
 
 

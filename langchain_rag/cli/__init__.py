@@ -31,8 +31,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv: Its arguments; those of the process by default.
 
     Returns:
-        0; 1 after an error, which is told on standard error; 2 where `verify` or `repair`
-        leave something to do; 130 after Ctrl-C.
+        0; 1 after an error, which is told on standard error, also where a module of the user
+        ends the process; 2 where `verify` or `repair` leave something to do; 130 after Ctrl-C.
     """
     arguments = parser().parse_args(argv)
     try:
@@ -40,6 +40,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         more = _CONTINUES.get(arguments.command, "Nothing was changed.")
         return _failed(f"interrupted. {more}", INTERRUPTED)
+    except SystemExit as error:
+        # A module or a factory that called sys.exit(0) must not pass for a clean store.
+        return _failed(f"{_named(arguments)} called sys.exit({error.code!r}) in the middle.")
     except RAGError as error:
         return _failed(str(error))
     except ModuleNotFoundError as error:
@@ -68,10 +71,18 @@ def _run(arguments: argparse.Namespace) -> int:
         path=arguments.path,
         json=arguments.json,
         yes=getattr(arguments, "yes", False),
+        unknown_rows=getattr(arguments, "unknown_rows", False),
     )
     return code
 
 
+def _named(arguments: argparse.Namespace) -> str:
+    return str(getattr(arguments, "target", None) or arguments.command)
+
+
 def _failed(message: str, code: int = 1) -> int:
-    print(f"langchain-rag: {message}", file=sys.stderr)
+    from langchain_rag.audit._plain import plain  # noqa: PLC0415 - not for --help
+
+    lines = [plain(line) for line in message.split("\n")]
+    print("langchain-rag: " + "\n".join(lines), file=sys.stderr)
     return code

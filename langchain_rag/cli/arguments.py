@@ -60,6 +60,12 @@ def parser() -> argparse.ArgumentParser:
         _audit(audit)
         if name == "repair":
             audit.add_argument("--yes", action="store_true", help="do not ask first")
+            audit.add_argument(
+                "--unknown-rows",
+                action="store_true",
+                help="also delete rows of documents of which the docstore knows nothing; only"
+                " where no other database uses the collection with the same namespace",
+            )
     return command
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from langchain_rag._flow import Flow, arun, call
 from langchain_rag._flow import run as run_flow
 from langchain_rag.cli import targets
+from langchain_rag.cli.printing import printed, shown
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -33,6 +34,7 @@ def run(
     path: Path | None,
     json: bool = False,
     yes: bool = False,
+    unknown_rows: bool = False,
 ) -> int:
     """Look at a store, and print what is found.
 
@@ -42,6 +44,7 @@ def run(
         path: Or a folder of the demo.
         json: Whether to print JSON.
         yes: Whether to repair without asking.
+        unknown_rows: Whether to delete rows of documents of which the docstore knows nothing.
 
     Returns:
         0; 2 where something is left to do.
@@ -49,28 +52,32 @@ def run(
     Raises:
         ConfigurationError: There is no store there.
     """
-    audit = _Audit(command, json=json, yes=yes)
+    audit = _Audit(command, json=json, yes=yes, unknown_rows=unknown_rows)
     if path is not None:
         with targets.in_demo_folder(path) as rag:
             return run_flow(audit.of(rag, None))
     name = str(target)
-    found = targets.load(name)
+    with targets.quiet():
+        found = targets.load(name)
     if inspect.isawaitable(found):
         return asyncio.run(_awaited(found, name, audit))
     return run_flow(audit.of(*targets.store_of(found, name)))
 
 
 async def _awaited(found: Awaitable[Any], name: str, audit: _Audit) -> int:
-    return await arun(audit.of(*targets.store_of(await found, name)))
+    with targets.quiet():
+        store = targets.store_of(await found, name)
+    return await arun(audit.of(*store))
 
 
 class _Audit:
     """One command, by synchronous or asynchronous methods of the store."""
 
-    def __init__(self, command: str, *, json: bool, yes: bool) -> None:
+    def __init__(self, command: str, *, json: bool, yes: bool, unknown_rows: bool) -> None:
         self._command = command
         self._json = json
         self._yes = yes
+        self._unknown_rows = unknown_rows
 
     def of(self, rag: RAGVectorStore, record_manager: RecordManager | None) -> Flow[int]:
         """Do it, print it, and return the exit code."""
@@ -83,13 +90,11 @@ class _Audit:
                 return self._tell(report)
             if not self._agreed(report):
                 return LEFT
-        return self._tell((yield from call(rag.repair, rag.arepair, **options)))
+        repair: dict[str, Any] = {**options, "unknown_rows": self._unknown_rows}
+        return self._tell((yield from call(rag.repair, rag.arepair, **repair)))
 
     def _tell(self, report: Report) -> int:
-        if self._json:
-            print(report.json())
-        else:
-            _show(report)
+        printed(report.json() if self._json else shown(report))
         return 0 if report.ok else LEFT
 
     def _agreed(self, report: Report) -> bool:
@@ -99,37 +104,11 @@ class _Audit:
             self._tell(report)
             print("langchain-rag: nothing was repaired; give --yes.", file=sys.stderr)
             return False
-        _show(report)
+        if not printed(shown(report)):
+            return False  # nobody has read what would be done
         try:
             answer = input("Repair this? [y/N] ")
         except EOFError:
-            print("\nNothing was repaired; give --yes where nobody can answer.")
+            printed("\nNothing was repaired; give --yes where nobody can answer.")
             return False
         return answer.strip().lower() in {"y", "yes"}
-
-
-def _show(report: Report) -> None:
-    try:
-        from rich import box  # noqa: PLC0415 - an extra
-        from rich.console import Console  # noqa: PLC0415
-        from rich.table import Table  # noqa: PLC0415
-    except ModuleNotFoundError:
-        print(report)
-        return
-    console = Console()
-    for line in report.lines:
-        console.print(line, markup=False, highlight=False)
-    table = report.table
-    if table is not None:
-        shown = Table(*table.header, box=box.SIMPLE)
-        for row in table.rows:
-            shown.add_row(*(_plain(cell) for cell in row))
-        console.print(shown)
-        if table.more:
-            console.print(table.more, markup=False, highlight=False)
-
-
-def _plain(text: str) -> Any:
-    from rich.text import Text  # noqa: PLC0415 - an extra
-
-    return Text(text)

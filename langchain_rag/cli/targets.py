@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,18 @@ from langchain_rag.errors import ConfigurationError
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
-__all__ = ["in_demo_folder", "load", "store_of"]
+__all__ = ["in_demo_folder", "load", "quiet", "store_of"]
+
+
+@contextmanager
+def quiet() -> Generator[None]:
+    """Keep what a target prints out of what the command prints, which a program may read.
+
+    Yields:
+        Nothing; what is printed meanwhile goes to standard error.
+    """
+    with redirect_stdout(sys.stderr):
+        yield
 
 
 def load(target: str) -> Any:
@@ -34,7 +45,7 @@ def load(target: str) -> Any:
         ConfigurationError: There is nothing of that name.
     """
     module_name, colon, name = target.partition(":")
-    if not (module_name and colon and name):
+    if not (colon and name) or "" in module_name.split("."):
         msg = f"{target!r} names no store: give MODULE:NAME, such as myapp.rag:build."
         raise ConfigurationError(msg)
     sys.path.insert(0, str(Path.cwd()))

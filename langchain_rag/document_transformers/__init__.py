@@ -4,6 +4,9 @@ Everything here is a `langchain_core.documents.BaseDocumentTransformer` and work
 own, as well as inside `RAGVectorStore`. Compose with `+` (side by side) and `|` (in
 sequence); LangChain's text splitters and your own transformers may take part.
 
+A `VariationCache` keeps what a model answered, so that it is paid for once; what belongs to it
+is loaded when it is first used.
+
 Example:
     >>> from langchain_core.documents import Document
     >>> from langchain_text_splitters import CharacterTextSplitter
@@ -14,6 +17,9 @@ Example:
 """
 
 from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from langchain_rag.document_transformers.base import LazyDocumentTransformer
 from langchain_rag.document_transformers.copy import CopyDocumentTransformer
@@ -28,7 +34,20 @@ from langchain_rag.document_transformers.summarize_and_questions import (
     SummarizeAndQuestionsTransformer,
 )
 
+if TYPE_CHECKING:
+    from langchain_rag.document_transformers.caching import (
+        ByteStoreVariationCache,
+        CachedPiece,
+        CacheKey,
+        CacheStats,
+        VariationCache,
+    )
+
 __all__ = [
+    "ByteStoreVariationCache",
+    "CacheKey",
+    "CacheStats",
+    "CachedPiece",
     "CopyDocumentTransformer",
     "DocumentTransformerPipeline",
     "DocumentTransformers",
@@ -37,6 +56,22 @@ __all__ = [
     "LongContextReorder",
     "SummarizeAndQuestionsTransformer",
     "SummarizeTransformer",
+    "VariationCache",
     "fingerprint_of",
     "reads_metadata",
 ]
+
+_OF_CACHING = frozenset(
+    {"ByteStoreVariationCache", "CacheKey", "CacheStats", "CachedPiece", "VariationCache"}
+)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _OF_CACHING:
+        msg = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(msg)
+    return getattr(import_module(f"{__name__}.caching"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -12,6 +12,7 @@ from langchain_core.messages import BaseMessage
 from langchain_core.prompts import BasePromptTemplate
 from langchain_core.runnables import Runnable
 
+from langchain_rag._together import failures, values_of
 from langchain_rag.document_transformers._documents import name_of
 from langchain_rag.errors import TransformerError
 
@@ -22,7 +23,7 @@ __all__ = [
     "Piece",
     "Prompt",
     "context_of",
-    "raise_failures",
+    "pieces_of",
     "text_of",
 ]
 
@@ -74,33 +75,35 @@ class Asked:
     echoes: frozenset[str]
 
 
-def raise_failures(transformer: object, asked: list[Asked], answers: list[Any]) -> None:
-    """Raise the first failure of a batch.
+def pieces_of(
+    transformer: object, asked: list[Asked], results: list[list[Piece] | Exception]
+) -> list[list[Piece]]:
+    """Return what was found for each document, if nothing failed.
 
     Args:
         transformer: The transformer, for the message.
         asked: What was asked.
-        answers: Answers or exceptions, in the same order.
+        results: Pieces or exceptions, in the same order.
+
+    Returns:
+        The pieces.
 
     Raises:
-        TransformerError: At least one is an exception.
+        TransformerError: At least one call failed, or gave nothing usable.
+        NotStartedError: Some were not made, since another transformer's failed.
     """
-    failed = [
-        (one, answer)
-        for one, answer in zip(asked, answers, strict=True)
-        if isinstance(answer, BaseException)
-    ]
+    failed = list(failures(results))
     if not failed:
-        return
-    for _, error in failed:
-        if not isinstance(error, Exception):
-            # LangChain's batch() hands back Ctrl-C too, which is nobody's failure.
-            raise error
-    first, error = failed[0]
+        return values_of(results)
+    position, error = failed[0]
+    if isinstance(error, TransformerError):
+        if len(failed) > 1:
+            error.add_note(f"{len(failed) - 1} more of {len(asked)} documents failed.")
+        raise error
     msg = (
         f"{type(transformer).__name__}: the model call failed for document"
-        f" {name_of(first.document)} ({len(failed)} of {len(asked)} calls of this batch"
-        f" failed): {error!r}. Nothing was made of this batch: see the cause, and repeat."
+        f" {name_of(asked[position].document)} ({len(failed)} of {len(asked)} calls failed;"
+        f" those that had not begun were left out): {error!r}. See the cause, and repeat."
     )
     raise TransformerError(msg) from error
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from langchain_core.documents import Document
 
-from langchain_rag._flow import arun, run
+from langchain_rag._together import arun_together, run_together
 from langchain_rag.document_transformers._documents import made_of, name_of, shown
 from langchain_rag.document_transformers._groups import (
     agroups_of,
@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     from langchain_rag.document_transformers._groups import Group
 
 __all__ = ["LazyDocumentTransformer"]
+
+MAX_CONCURRENCY: Final = 16
+"""Calls in flight where the caller's config says nothing: a bound that servers bear."""
 
 
 class LazyDocumentTransformer(Composable):
@@ -125,7 +128,8 @@ class LazyDocumentTransformer(Composable):
         Raises:
             TransformerError: A document could not be transformed.
         """
-        return flat(run(self._transform_groups([*groups_of(documents)], config)))
+        flow = self._transform_groups([*groups_of(documents)], config)
+        return flat(run_together(flow, limit_of(config)))
 
     async def atransform_documents(
         self,
@@ -135,7 +139,8 @@ class LazyDocumentTransformer(Composable):
         **kwargs: Any,  # noqa: ARG002 - LangChain's signature
     ) -> list[Document]:
         """Async form of `transform_documents`: the same arguments, results and errors."""
-        return flat(await arun(self._transform_groups([*groups_of(documents)], config)))
+        flow = self._transform_groups([*groups_of(documents)], config)
+        return flat(await arun_together(flow, limit_of(config)))
 
     def lazy_transform_documents(
         self,
@@ -241,15 +246,25 @@ class LazyDocumentTransformer(Composable):
         self, groups: Iterable[Group], config: RunnableConfig | None
     ) -> Iterator[Group]:
         for window in windows_of(groups, self.window_size):
-            yield from run(self._transform_groups(window, config))
+            yield from run_together(self._transform_groups(window, config), limit_of(config))
 
     async def _alazy_groups(
         self, groups: AsyncGenerator[Group], config: RunnableConfig | None
     ) -> AsyncGenerator[Group]:
         async with aclosing(awindows_of(groups, self.window_size)) as windows:
             async for window in windows:
-                for group in await arun(self._transform_groups(window, config)):
+                flow = self._transform_groups(window, config)
+                for group in await arun_together(flow, limit_of(config)):
                     yield group
+
+
+def limit_of(config: RunnableConfig | None) -> int:
+    """Return how many model calls may be under way.
+
+    Args:
+        config: The caller's config.
+    """
+    return (config or {}).get("max_concurrency") or MAX_CONCURRENCY
 
 
 def _listed(results: object) -> list[Document]:

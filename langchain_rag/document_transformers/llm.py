@@ -1,20 +1,19 @@
 """What the transformers that ask a language model have in common.
 
-A window of documents is one `batch` or `abatch` call of `prompt | model`, so that the calls
-run concurrently, and one that fails does not hide what became of the others.
+Each document is one call of `prompt | model`. The calls of all documents, and of all
+transformers side by side, run together, as many at a time as `max_concurrency` says.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from langchain_core.language_models import LLM
 from langchain_core.prompts import BasePromptTemplate, PromptTemplate
 from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
 from langchain_core.runnables.config import ensure_config
 
-from langchain_rag._flow import Flow, call
+from langchain_rag._flow import Flow, call_counted, gather
 from langchain_rag.document_transformers._documents import made_of, name_of, shown
 from langchain_rag.document_transformers._groups import Group
 from langchain_rag.document_transformers.asking import (
@@ -24,7 +23,7 @@ from langchain_rag.document_transformers.asking import (
     Piece,
     Prompt,
     context_of,
-    raise_failures,
+    pieces_of,
     text_of,
 )
 from langchain_rag.document_transformers.base import LazyDocumentTransformer
@@ -37,6 +36,7 @@ from langchain_rag.document_transformers.identity import (
     identity_of_prompt,
 )
 from langchain_rag.document_transformers.parsing import lines_of, printable
+from langchain_rag.document_transformers.remembering import Memory, without_cache
 from langchain_rag.errors import ConfigurationError, TransformerError
 
 if TYPE_CHECKING:
@@ -45,9 +45,6 @@ if TYPE_CHECKING:
     from langchain_core.documents import Document
 
 __all__ = ["LLMDocumentTransformer"]
-
-MAX_CONCURRENCY: Final = 16
-"""Calls in flight where the caller's config says nothing: a bound that servers bear."""
 
 
 class LLMDocumentTransformer(LazyDocumentTransformer):
@@ -163,52 +160,44 @@ class LLMDocumentTransformer(LazyDocumentTransformer):
             for position, document in enumerate(documents)
             if document.page_content.strip()
         ]
-        answers: list[Any] = []
-        for attempt in range(self.max_attempts):
-            if not pending:
-                break
-            answers = yield from self._answers(pending, config, attempt)
-            unusable: list[tuple[Asked, Any]] = []
-            for asked, answer in zip(pending, answers, strict=True):
-                pieces = self._pieces(answer, asked)
-                made[asked.position] = [self._made(piece, asked) for piece in pieces]
-                if not pieces:
-                    unusable.append((asked, answer))
-            pending, answers = [one[0] for one in unusable], [one[1] for one in unusable]
-        if pending:
-            raise self._unusable(pending, answers[0])
+        memory = Memory(self, config)
+        known = yield from memory.recall(pending)
+        new = [asked for asked in pending if asked.position not in known]
+        own = self._config(config)
+        results = yield from gather([self._ask(asked, own, memory) for asked in new])
+        for asked, pieces in zip(new, pieces_of(self, new, results), strict=True):
+            known[asked.position] = pieces
+        for asked in pending:
+            pieces = known[asked.position]
+            made[asked.position] = [self._made(piece, asked) for piece in pieces]
         return made
 
-    def _answers(
-        self,
-        asked: list[Asked],
-        config: RunnableConfig | None,
-        attempt: int,  # noqa: ARG002 - for those that ask differently the second time
-    ) -> Flow[list[Any]]:
-        """Ask, and raise if any call failed."""
-        answers = yield from self._batch(self._chain(), asked, config)
-        raise_failures(self, asked, answers)
-        return answers
+    def _ask(self, asked: Asked, config: RunnableConfig, memory: Memory) -> Flow[list[Piece]]:
+        """Ask about one document until an answer has something usable in it."""
+        answer: Any = None
+        for attempt in range(self.max_attempts):
+            answer = yield from self._answer(asked, config, attempt)
+            if pieces := self._pieces(answer, asked):
+                yield from memory.remember(asked, pieces)
+                return pieces
+        raise self._unusable(asked, answer)
 
-    def _batch(
-        self, chain: Runnable[Any, Any], asked: list[Asked], config: RunnableConfig | None
-    ) -> Flow[list[Any]]:
-        """Call a chain for all at once; a call that fails gives its exception."""
-        inputs = [one.inputs for one in asked]
-        batch, abatch = chain.batch, chain.abatch
-        if isinstance(self.llm, LLM):
-            # A model of this class answers the prompts of a batch one after the other,
-            # and fails them all together; called one by one, they run concurrently.
-            batch = _bound(Runnable[Any, Any].batch, chain)
-            abatch = _bound(Runnable[Any, Any].abatch, chain)
-        return (
-            yield from call(batch, abatch, inputs, self._config(config), return_exceptions=True)
-        )
+    def _answer(
+        self,
+        asked: Asked,
+        config: RunnableConfig,
+        attempt: int,  # noqa: ARG002 - for those that ask differently the second time
+    ) -> Flow[Any]:
+        """Ask once."""
+        return (yield from self._call(self._chain(), asked, config))
+
+    def _call(
+        self, chain: Runnable[Any, Any], asked: Asked, config: RunnableConfig
+    ) -> Flow[Any]:
+        return (yield from call_counted(chain.invoke, chain.ainvoke, asked.inputs, config))
 
     def _config(self, config: RunnableConfig | None) -> RunnableConfig:
-        own = ensure_config(config)
-        if own.get("max_concurrency") is None:
-            own["max_concurrency"] = MAX_CONCURRENCY
+        own = ensure_config(without_cache(config or {}))
         # One id cannot name several runs.
         own.pop("run_id", None)
         own.setdefault("run_name", type(self).__name__)
@@ -243,16 +232,11 @@ class LLMDocumentTransformer(LazyDocumentTransformer):
             kind=piece.kind,
         )
 
-    def _unusable(self, pending: list[Asked], answer: Any) -> TransformerError:
-        others = f" (and for {len(pending) - 1} more)" if len(pending) > 1 else ""
+    def _unusable(self, asked: Asked, answer: Any) -> TransformerError:
         msg = (
             f"{type(self).__name__}: nothing usable in the model's answer for document"
-            f" {name_of(pending[0].document)}{others}, asked {self.max_attempts} times."
+            f" {name_of(asked.document)}, asked {self.max_attempts} times."
             f" The answer begins {str(answer)[:80]!r}. Change the prompt or the model, or"
             " leave the document out."
         )
         return TransformerError(msg)
-
-
-def _bound(method: Any, chain: Runnable[Any, Any]) -> Any:
-    return method.__get__(chain)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from langchain_rag._flow import gather
+from langchain_rag._together import values_of
 from langchain_rag.document_transformers._groups import Group
 from langchain_rag.document_transformers.base import LazyDocumentTransformer
 from langchain_rag.document_transformers.fingerprint import digest_of_members
@@ -80,9 +82,12 @@ class DocumentTransformers(LazyDocumentTransformer):
         self, documents: Sequence[Document], config: RunnableConfig | None
     ) -> Flow[list[Group]]:
         made: list[Group] = [[] for _ in documents]
-        for member in self._members:
-            groups = [[document] for document in documents]
-            results = yield from member._transform_groups(groups, config)  # noqa: SLF001
-            for group, result in zip(made, results, strict=True):
-                group.extend(result)
+        groups = [[document] for document in documents]
+        flows = [
+            member._transform_groups(groups, config)  # noqa: SLF001
+            for member in self._members
+        ]
+        for result in values_of((yield from gather(flows))):
+            for group, part in zip(made, result, strict=True):
+                group.extend(part)
         return made

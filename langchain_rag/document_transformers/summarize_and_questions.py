@@ -17,7 +17,6 @@ from langchain_rag.document_transformers.asking import (
     Model,
     Piece,
     Prompt,
-    raise_failures,
     text_of,
 )
 from langchain_rag.document_transformers.identity import identity_of_prompt
@@ -116,6 +115,7 @@ class SummarizeAndQuestionsTransformer(LLMDocumentTransformer):
             )
             raise ConfigurationError(msg)
         self._structured = None if model is None else self._structured_prompt | model
+        self._has_answered = False
         # Not what `_structured` is later: a refusing server does not change who this is.
         self._asks_structured = model is not None
 
@@ -174,22 +174,21 @@ class SummarizeAndQuestionsTransformer(LLMDocumentTransformer):
         form = self._vouched(identity_of_prompt, self._structured_prompt)
         return super()._parameters() | {"structured": form}
 
-    def _answers(
-        self, asked: list[Asked], config: RunnableConfig | None, attempt: int
-    ) -> Flow[list[Any]]:
+    def _answer(self, asked: Asked, config: RunnableConfig, attempt: int) -> Flow[Any]:
         structured = self._structured
         if structured is None or attempt > 0:
-            return (yield from super()._answers(asked, config, attempt))
-        answers = yield from self._batch(structured, asked, config)
-        refused = [at for at, answer in enumerate(answers) if _refuses(answer)]
-        if refused:
-            if len(refused) == len(asked):
+            return (yield from super()._answer(asked, config, attempt))
+        try:
+            answer = yield from self._call(structured, asked, config)
+        except Exception as error:
+            if not _refuses(error):
+                raise
+            if not self._has_answered:
                 self._structured = None  # it will be no different next time
-            again = yield from self._batch(self._chain(), [asked[at] for at in refused], config)
-            for at, answer in zip(refused, again, strict=True):
-                answers[at] = answer
-        raise_failures(self, asked, answers)
-        return answers
+        else:
+            self._has_answered = True
+            return answer
+        return (yield from super()._answer(asked, config, attempt))
 
     def _pieces(self, answer: Any, asked: Asked) -> list[Piece]:
         summary, questions = summary_and_questions_of(
@@ -220,15 +219,13 @@ def _structured(llm: object) -> Runnable[Any, Any] | None:
         return None
 
 
-def _refuses(answer: object) -> bool:
+def _refuses(error: Exception) -> bool:
     """Tell whether a failure may come from the structured output itself."""
-    if not isinstance(answer, Exception):
-        return False
     return (
-        isinstance(answer, NotImplementedError | TypeError | ValueError)
-        or getattr(answer, "status_code", None) in _NOT_TAKEN
+        isinstance(error, NotImplementedError | TypeError | ValueError)
+        or getattr(error, "status_code", None) in _NOT_TAKEN
         # What openai raises where a structured answer was cut off.
-        or type(answer).__name__ == "LengthFinishReasonError"
+        or type(error).__name__ == "LengthFinishReasonError"
     )
 
 

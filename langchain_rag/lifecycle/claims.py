@@ -17,6 +17,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 from uuid import uuid4
+from weakref import WeakValueDictionary
 
 from langchain_core.documents import Document
 from langchain_core.stores import BaseStore
@@ -34,8 +35,9 @@ left_behind: set[tuple[object, str]] = set()
 they were last swept. All instances on one docstore learn of it here."""
 
 _lock = threading.Lock()
-_writers: set[str] = set()
-_documents: set[tuple[object, str]] = set()
+# Weakly: a claim whose holder was interrupted before it could give it back goes with it.
+_writers: WeakValueDictionary[str, ProcessClaim] = WeakValueDictionary()
+_documents: WeakValueDictionary[tuple[object, str], ProcessClaim] = WeakValueDictionary()
 
 
 class StoreClaim(Protocol):
@@ -106,10 +108,10 @@ class ProcessClaim:
             ConcurrentWriteError: Another call has claimed one of them.
         """
         with _lock:
-            taken = self._documents.keys() & _documents
+            taken = self._documents.keys() & _documents.keys()
             if not taken:
-                _documents.update(self._documents)
-                _writers.add(self.writer)
+                _documents.update(dict.fromkeys(self._documents, self))
+                _writers[self.writer] = self
                 self._held = True
         if taken:
             raise ConcurrentWriteError.about(self._documents[taken.pop()])
@@ -128,8 +130,9 @@ class ProcessClaim:
         """Give the documents back."""
         with _lock:
             if self._held:
-                _writers.discard(self.writer)
-                _documents.difference_update(self._documents)
+                _writers.pop(self.writer, None)
+                for document in self._documents:
+                    _documents.pop(document, None)
                 self._held = False
 
     async def arelease(self) -> None:
@@ -214,6 +217,21 @@ def holding(
         raise
     yield from _release(held)
     return result
+
+
+def claimed(docstore: BaseStore[str, Document], keys: Sequence[str]) -> Flow[list[bool]]:
+    """Say of each document whether somebody is writing it. Changes nothing.
+
+    Args:
+        docstore: Where the documents are.
+        keys: The keys of their manifests.
+    """
+    own: Any = docstore
+    if hasattr(docstore, "claimed"):
+        held: list[bool] = yield from call(own.claimed, own.aclaimed, keys)
+        return held
+    place = place_of(docstore)
+    return [(place, key) in _documents for key in keys]
 
 
 def place_of(docstore: object) -> object:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 from langchain_core.documents import Document
 
@@ -131,7 +131,12 @@ def draft_chunks(
     return chunks
 
 
-def set_variations(chunk: DraftChunk, outputs: Sequence[Document], made_by: str | None) -> None:
+def set_variations(
+    chunk: DraftChunk,
+    outputs: Sequence[Document],
+    made_by: str | None,
+    own: Mapping[str | None, set[str]] | None = None,
+) -> None:
     """Give a chunk the variations that the `chunk_transformer` returned for it.
 
     Blank ones are dropped, equal ones of one kind merged.
@@ -140,6 +145,7 @@ def set_variations(chunk: DraftChunk, outputs: Sequence[Document], made_by: str 
         chunk: The chunk; it is changed.
         outputs: What came of it.
         made_by: Class name of the transformer, for outputs that do not say; None without one.
+        own: What `own_keys` says of the batch.
 
     Raises:
         TransformerError: Nothing usable came of it.
@@ -154,11 +160,12 @@ def set_variations(chunk: DraftChunk, outputs: Sequence[Document], made_by: str 
         metadata = codec.encode(output.metadata, owner)
         made = _text(metadata.get(TRANSFORMER)) or made_by
         kind = _text(metadata.get(KIND)) or made or WHOLE_CHUNK
+        set_by_it = (own or {}).get(made, set[str]())
         extra = {
             key: value
             for key, value in metadata.items()
             if key not in RESERVED
-            and (key not in chunk.record.metadata or chunk.record.metadata[key] != value)
+            and (key in set_by_it or _differs(chunk.record.metadata, key, value))
         }
         variations.setdefault((kind, text), Variation(kind, made, text, extra))
     if not variations:
@@ -169,6 +176,41 @@ def set_variations(chunk: DraftChunk, outputs: Sequence[Document], made_by: str 
         )
         raise TransformerError(message)
     keep_variations(chunk, list(variations.values()))
+
+
+def own_keys(
+    chunks: Sequence[DraftChunk], outputs: Sequence[Sequence[Document]], made_by: str | None
+) -> dict[str | None, set[str]]:
+    """Find out which metadata keys the transformers set, rather than hand on.
+
+    A splitter with `add_start_index` gives the first piece of a chunk the index 0, and the
+    chunk may have the index 0 itself. Only the other pieces tell that the two are not the
+    same thing, and will part when the chunk's metadata changes.
+
+    Args:
+        chunks: The chunks of a batch.
+        outputs: What came of each.
+        made_by: Class name of the transformer, for outputs that do not say.
+
+    Returns:
+        Keys by the class name of the transformer.
+    """
+    found: dict[str | None, set[str]] = {}
+    for chunk, documents in zip(chunks, outputs, strict=True):
+        inherited = chunk.record.metadata
+        for document in documents:
+            made = _text(document.metadata.get(TRANSFORMER)) or made_by
+            keys = found.setdefault(made, set())
+            for key, value in document.metadata.items():
+                if key not in keys and key not in RESERVED:
+                    encoded = codec.encode({key: value}, "a variation")[key]
+                    if _differs(inherited, key, encoded):
+                        keys.add(key)
+    return found
+
+
+def _differs(inherited: Mapping[str, Any], key: str, value: object) -> bool:
+    return key not in inherited or inherited[key] != value
 
 
 def keep_variations(chunk: DraftChunk, variations: list[Variation]) -> None:

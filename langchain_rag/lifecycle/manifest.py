@@ -58,6 +58,9 @@ class Manifest:
         chunk_fingerprint: The same of the `chunk_transformer`.
         whole: Whether it came out of `parent_transformer` as one chunk of the same text.
         chunks: Its chunks in reading order.
+        revision: How often the document was written, from 1; no part of what is compared. It
+            tells a change that was committed from one that was not, also where the change
+            makes what is there already.
     """
 
     document_id: str
@@ -68,6 +71,7 @@ class Manifest:
     chunk_fingerprint: str | None
     whole: bool
     chunks: tuple[ChunkEntry, ...]
+    revision: int = field(default=0, compare=False)
 
     @property
     def version(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from langchain_core.documents import Document
 
@@ -29,6 +29,13 @@ class Change:
     chunks: list[DraftChunk]
     rows: list[Document]
 
+    @property
+    def committed(self) -> Manifest | None:
+        """The manifest that is written when everything else is there."""
+        if self.new is None:
+            return None
+        return replace(self.new, revision=self.old.revision + 1 if self.old else 1)
+
     def intent(self, writer: str) -> Intent:
         """Name everything that the change may write or delete."""
         entries = [
@@ -38,7 +45,7 @@ class Change:
         return Intent(
             document_id=self.document_id,
             writer=writer,
-            version=self.new.version if self.new else None,
+            version=self.committed.version if self.committed else None,
             entries=tuple(dict.fromkeys(entries)),
             overwrites=tuple(
                 chunk.record.key for chunk in self.chunks if chunk.record.key in live

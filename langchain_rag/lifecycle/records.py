@@ -92,6 +92,7 @@ def write_manifest(manifest: Manifest) -> Document:
         parent_fingerprint=manifest.parent_fingerprint,
         chunk_fingerprint=manifest.chunk_fingerprint,
         whole=manifest.whole,
+        revision=manifest.revision,
         chunks=[_write_entry(entry) for entry in manifest.chunks],
     )
 
@@ -120,6 +121,7 @@ def read_manifest(key: str, value: object) -> Manifest:
             chunk_fingerprint=_optional(data["chunk_fingerprint"]),
             whole=_bool(data["whole"]),
             chunks=tuple(_read_entry(entry) for entry in _list(data["chunks"])),
+            revision=_int(data["revision"]),
         )
 
     return _read(key, value, "a manifest", read)

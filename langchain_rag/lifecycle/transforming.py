@@ -114,8 +114,9 @@ class Transformers:
         if self.chunk is not None:
             outputs = yield from transform(self.chunk, inputs, config)
         made_by = None if self.chunk is None else type(self.chunk).__name__
+        own = drafts.own_keys(new, outputs, made_by)
         for chunk, documents in zip(new, outputs, strict=True):
-            drafts.set_variations(chunk, documents, made_by)
+            drafts.set_variations(chunk, documents, made_by, own)
 
 
 def _fingerprint(transformer: BaseDocumentTransformer | None) -> str | None:

@@ -205,7 +205,7 @@ class Lifecycle:
             options: Further arguments of the wrapped store's `add_documents`.
         """
         intents = [change.intent(claim.writer) for change in changes]
-        live = {change.document_id: change.new for change in changes if change.new}
+        live = {c.document_id: c.committed for c in changes if c.committed}
         gone = [change.document_id for change in changes if not change.new]
         chunks = [chunk for change in changes for chunk in change.chunks]
         rows = [row for change in changes for row in change.rows]

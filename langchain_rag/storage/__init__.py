@@ -7,6 +7,7 @@ SQLite file, or one database, holds all that langchain-rag writes beside the vec
 - `SQLDocStore`: a `BaseStore[str, Document]` in that database.
 - `SQLRecordManager`: LangChain's record manager for `index()` in that database.
 - `InMemoryRecordManager`: the same for what need not outlive the process.
+- `SQLVariationCache`: what models answered, in that database, so that it is paid for once.
 
 Names are loaded when they are first used: only the SQL ones import SQLAlchemy.
 """
@@ -21,13 +22,21 @@ if TYPE_CHECKING:
     from langchain_rag.storage.engine import create_engine
     from langchain_rag.storage.memory_record_manager import InMemoryRecordManager
     from langchain_rag.storage.record_manager import SQLRecordManager
+    from langchain_rag.storage.variation_cache import SQLVariationCache
 
-__all__ = ["InMemoryRecordManager", "SQLDocStore", "SQLRecordManager", "create_engine"]
+__all__ = [
+    "InMemoryRecordManager",
+    "SQLDocStore",
+    "SQLRecordManager",
+    "SQLVariationCache",
+    "create_engine",
+]
 
 _MODULES = {
     "InMemoryRecordManager": "memory_record_manager",
     "SQLDocStore": "docstore",
     "SQLRecordManager": "record_manager",
+    "SQLVariationCache": "variation_cache",
     "create_engine": "engine",
 }
 

@@ -10,11 +10,11 @@ fencing token (Kleppmann, "How to do distributed locking", 2016).
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import delete, select
 
-from langchain_rag._flow import Flow, arun, call_to_its_end, run
+from langchain_rag._flow import Flow, arun, call, call_to_its_end, run
 from langchain_rag.errors import ConcurrentWriteError
 from langchain_rag.storage import _documents
 from langchain_rag.storage._presence import presence_of
@@ -137,10 +137,11 @@ class SQLClaim:
             yield from self._presence.leave()
 
     def _write(self, body: Callable[[Connection], None]) -> Flow[None]:
-        yield from call_to_its_end(self._database.run, self._database.arun, body, write=True)
+        # No claim outlives the machine or the server: its holder's lock does not either.
+        database = self._database.without_waiting()
+        yield from call_to_its_end(database.run, database.arun, body, write=True)
 
     def _give_back(self, connection: Connection) -> None:
-        _hasten(connection)
         connection.execute(delete(CLAIMS).where(*self._mine()))
 
     def _set(self, pairs: Sequence[tuple[str, Document]]) -> Callable[[Connection], None]:
@@ -174,7 +175,6 @@ class SQLClaim:
 
     def _take(self, presence: Presence, connection: Connection) -> None:
         """Write the claim's rows, over those of writers who are gone."""
-        _hasten(connection)
         if not presence.is_well(connection):
             raise _UnseenError
         # Sorted, so that two claims never wait for each other in a ring.
@@ -218,7 +218,25 @@ class SQLClaim:
         return CLAIMS.c.namespace == self._namespace, condition
 
 
-def _hasten(connection: Connection) -> None:
-    """Do not wait for the disk: no claim outlives the server, whose sessions die with it."""
-    if connection.dialect.name == "postgresql":
-        connection.exec_driver_sql("SET LOCAL synchronous_commit TO off")
+def claimed(database: Database, namespace: str, keys: Sequence[str]) -> Flow[list[bool]]:
+    """Say of each document whether a writer that is still there has claimed it. Reads only.
+
+    Args:
+        database: Where the docstore is.
+        namespace: Of the docstore.
+        keys: The keys that stand for the documents.
+    """
+    presence = yield from presence_of(database)
+
+    def body(connection: Connection) -> list[bool]:
+        dialect = connection.dialect.name
+        query = select(CLAIMS.c.key, CLAIMS.c.writer).where(
+            CLAIMS.c.namespace == namespace, among(dialect, CLAIMS.c.key, "these")
+        )
+        rows = connection.execute(query, {"these": listed(dialect, keys)}).all()
+        here = {writer: not presence.has_left(connection, writer) for _, writer in rows}
+        held = {key for key, writer in rows if here[writer]}
+        return [key in held for key in keys]
+
+    held: Any = yield from call(database.run, database.arun, body)
+    return list[bool](held)

@@ -15,6 +15,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from langchain_rag.errors import ConfigurationError
+from langchain_rag.storage._durability import hurried, hurry
 from langchain_rag.storage._failures import connecting, may_be_tried_again, working
 from langchain_rag.storage.engine import AnyEngine, check_engine, in_memory
 
@@ -41,13 +42,22 @@ class Database:
         engine: A sync or an async engine.
         schema: The tables that the bodies need; looked after once a connection.
         owner: Class name for error messages.
+        durable: Whether what was written must outlive the machine's power, and so waits for
+            the disk. It outlives the process in any case.
     """
 
-    def __init__(self, engine: AnyEngine, schema: Schema, owner: str) -> None:
+    def __init__(
+        self, engine: AnyEngine, schema: Schema, owner: str, *, durable: bool = True
+    ) -> None:
         check_engine(engine)
         self.engine = engine
         self._schema = schema
         self._owner = owner
+        self._durable = durable
+
+    def without_waiting(self) -> Database:
+        """Return the same, for what need not outlive the machine's power."""
+        return Database(self.engine, self._schema, self._owner, durable=False)
 
     @property
     def sync_engine(self) -> Engine:
@@ -124,6 +134,9 @@ class Database:
         if self._schema not in current:
             self._make_current(connection)
             current.add(self._schema)
+        if write and not self._durable:
+            with hurried(connection):
+                return _in_transaction(connection, body, write, durable=False)
         return _in_transaction(connection, body, write)
 
     def _make_current(self, connection: Connection) -> None:
@@ -154,11 +167,18 @@ async def _to_its_end(work: Coroutine[Any, Any, T]) -> T:
         raise
 
 
-def _in_transaction(connection: Connection, body: Callable[[Connection], T], write: bool) -> T:
+def _in_transaction(
+    connection: Connection,
+    body: Callable[[Connection], T],
+    write: bool,
+    durable: bool = True,
+) -> T:
     attempt = 1
     while True:
         _begin(connection, write)
         try:
+            if not durable:
+                hurry(connection)
             result = body(connection)
             connection.commit()
         except DBAPIError as error:

@@ -11,6 +11,7 @@ from langchain_rag.errors import ConfigurationError
 from langchain_rag.storage._schema import (
     CLAIMS,
     DOCUMENTS,
+    VARIATIONS,
     VERSIONS,
     create_table,
     upsert,
@@ -119,4 +120,10 @@ DOCSTORE: Final = Schema(
     # A change of the tables is made in `_schema.py`, as new databases get it, and appended
     # here, as old ones do.
     migrations=(),
+)
+
+VARIATION_CACHE: Final = Schema(
+    component="variation cache",
+    tables=(VARIATIONS,),
+    migrations=(),  # as above
 )

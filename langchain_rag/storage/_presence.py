@@ -12,10 +12,12 @@ keeps its lock.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 from uuid import uuid4
+from weakref import WeakValueDictionary, finalize
 
 from filelock import FileLock, Timeout
 from langchain_core.runnables import run_in_executor
@@ -34,8 +36,9 @@ if TYPE_CHECKING:
 _FOLDER = "-writers"
 """Added to the name of the database file."""
 
-_here: set[tuple[int, str]] = set()
-"""Writers of this process. With its number, since a fork begins with a copy."""
+_here: WeakValueDictionary[tuple[int, str], ProcessPresence] = WeakValueDictionary()
+"""Writers of this process. With its number, since a fork begins with a copy. Weakly, so that
+one that was interrupted before it could leave is gone with its claim."""
 
 
 class Presence(Protocol):
@@ -93,7 +96,7 @@ class ProcessPresence:
 
     def enter(self) -> Flow[str]:
         """Be there."""
-        _here.add((os.getpid(), self._writer))
+        _here[os.getpid(), self._writer] = self
         yield from ()  # a flow, though nothing here has to be waited for
         return self._writer
 
@@ -104,7 +107,7 @@ class ProcessPresence:
 
     def abandon(self) -> None:
         """Be there no more."""
-        _here.discard((os.getpid(), self._writer))
+        _here.pop((os.getpid(), self._writer), None)
 
     def is_well(self, connection: Connection) -> bool:  # noqa: ARG002
         """Return True."""
@@ -178,6 +181,7 @@ class FilePresence(ProcessPresence):
         super().__init__()
         self._folder = Path(folder)
         self._lock = self._lock_of(self._writer)
+        finalize(self, _remove_if_locked, self._lock)
 
     def enter(self) -> Flow[str]:
         """Make the file and lock it."""
@@ -188,8 +192,7 @@ class FilePresence(ProcessPresence):
 
     def abandon(self) -> None:
         """Remove the file."""
-        if self._lock.is_locked:
-            _remove(self._lock)
+        _remove_if_locked(self._lock)
 
     def has_left(self, connection: Connection, writer: str) -> bool:  # noqa: ARG002
         """Say whether another writer's file is gone, or left behind unlocked."""
@@ -198,7 +201,7 @@ class FilePresence(ProcessPresence):
             return True
         try:
             lock.acquire(blocking=False)
-        except Timeout:
+        except (Timeout, PermissionError):  # who may only read cannot tell
             return False
         _remove(lock)
         return True
@@ -208,9 +211,15 @@ class FilePresence(ProcessPresence):
         return FileLock(self._folder / f"{writer}.lock", thread_local=False)
 
 
+def _remove_if_locked(lock: FileLock) -> None:
+    if lock.is_locked:
+        _remove(lock)
+
+
 def _remove(lock: FileLock) -> None:
     # Before it is unlocked: a file with this name is never made again.
-    Path(lock.lock_file).unlink(missing_ok=True)
+    with contextlib.suppress(PermissionError):
+        Path(lock.lock_file).unlink(missing_ok=True)
     lock.release()
 
 

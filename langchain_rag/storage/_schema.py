@@ -1,6 +1,6 @@
-"""Tables of the docstore, and the parts of statements that differ between databases.
+"""Our tables, and the parts of statements that differ between databases.
 
-The tables are as `_migrations.DOCSTORE` makes them in a new database.
+The tables are as the schemas of `_migrations` make them in a new database.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import (
     ARRAY,
     Column,
+    Double,
     Integer,
     MetaData,
     Table,
@@ -50,6 +51,17 @@ CLAIMS = Table(
     Column("namespace", _KEY_TYPE, primary_key=True),
     Column("key", _KEY_TYPE, primary_key=True),
     Column("writer", Text, nullable=False, index=True),
+)
+
+VARIATIONS = Table(
+    "langchain_rag_variations",
+    _METADATA,
+    Column("namespace", _KEY_TYPE, primary_key=True),
+    Column("key", _KEY_TYPE, primary_key=True),
+    Column("transformer", Text, nullable=False),
+    Column("created_at", Double, nullable=False),
+    Column("characters", Integer, nullable=False),
+    Column("pieces", Text, nullable=False),
 )
 
 VERSIONS = Table(

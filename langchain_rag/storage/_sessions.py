@@ -15,10 +15,12 @@ import asyncio
 import contextlib
 import hashlib
 import os
+import socket
 import threading
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakSet
 
 from langchain_core.runnables import run_in_executor
 from sqlalchemy import event, text
@@ -35,6 +37,7 @@ _asessions: WeakKeyDictionary[Engine, dict[AbstractEventLoop, Future[Session]]] 
     WeakKeyDictionary()
 )
 _tokens: set[tuple[int, str]] = set()
+_all: WeakSet[Session] = WeakSet()
 _of_parents: list[object] = []
 """Sessions of the process that this one was forked from. Closing them would be heard there."""
 
@@ -56,7 +59,9 @@ class Session:
         self.process = os.getpid()
         self.aconnection: AsyncConnection | None = None
         self._connection = connection
+        self._socket = _socket_of(connection)
         _tokens.add((self.process, self.token))
+        _all.add(self)
         connection.detach()
         lock = text("SELECT pg_advisory_lock(:key)")
         connection.execute(lock, {"key": lock_key(self.token)})
@@ -68,12 +73,27 @@ class Session:
         SQLAlchemy would first roll back, and leave the connection open where that fails; and
         it leaves it to the garbage collector to close psycopg's asynchronous ones.
         """
+        self._socket = None  # its number is soon somebody else's
         with contextlib.suppress(Exception):
             driver: Any = self._connection.connection.dbapi_connection
             driver.close()
         with contextlib.suppress(Exception):
             self._connection.invalidate()
             self._connection.close()
+
+    def sever(self) -> None:
+        """Cut the connection without a word, where nobody can speak on it any more."""
+        if self._socket is not None:
+            with contextlib.suppress(OSError), socket.socket(fileno=os.dup(self._socket)) as s:
+                s.shutdown(socket.SHUT_RDWR)
+        self._socket = None
+
+    def leave_to_parent(self) -> None:
+        """Let go of a fork's copy of the connection, which would outlive the parent's."""
+        if self._socket is not None:
+            # Something harmless in its place: whoever thinks it open may still close it.
+            with contextlib.suppress(OSError), Path(os.devnull).open("rb") as nothing:
+                os.dup2(nothing.fileno(), self._socket)
 
 
 def is_there(connection: Connection, token: str) -> bool:
@@ -134,6 +154,10 @@ async def asession_of(engine: AsyncEngine) -> Session:
     sync_engine = engine.sync_engine
     by_loop = _asessions.setdefault(sync_engine, {})
     loop = asyncio.get_running_loop()
+    for other in [other for other in by_loop if other.is_closed()]:
+        left = _opened(by_loop.pop(other))
+        if left is not None:
+            left.sever()  # its loop could close it, and is closed itself
     opening = by_loop.get(loop)
     if opening is None:
         # A task of its own: one caller's cancellation is none of the others'.
@@ -174,6 +198,29 @@ def _drop(session: Session) -> None:
     for by_loop in list(_asessions.values()):
         for loop in [loop for loop, opening in by_loop.items() if _opened(opening) is session]:
             del by_loop[loop]
+
+
+def _socket_of(connection: Connection) -> int | None:
+    driver: Any = connection.connection.driver_connection
+    with contextlib.suppress(Exception):
+        if hasattr(driver, "fileno"):
+            return int(driver.fileno())
+        # asyncpg, which says it nowhere else
+        return int(driver._transport.get_extra_info("socket").fileno())  # noqa: SLF001
+    return None
+
+
+def _after_fork() -> None:
+    global _lock  # noqa: PLW0603 - another thread of the parent may have held it
+    _lock = threading.Lock()
+    for session in list(_all):
+        if session.process != os.getpid():
+            _of_parents.append(session)
+            session.leave_to_parent()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 async def _open(engine: AsyncEngine) -> Session:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from langchain_core.documents import Document
 from langchain_core.stores import BaseStore
 
+from langchain_rag._flow import arun, run
 from langchain_rag.storage import _documents
-from langchain_rag.storage._claims import SQLClaim
+from langchain_rag.storage._claims import SQLClaim, claimed
 from langchain_rag.storage._codec import check_keys
 from langchain_rag.storage._database import Database
 from langchain_rag.storage._migrations import DOCSTORE
@@ -82,6 +83,18 @@ class SQLDocStore(BaseStore[str, Document]):
             A claim that has not been acquired.
         """
         return SQLClaim(self._database, self.namespace, documents)
+
+    def claimed(self, keys: Sequence[str]) -> list[bool]:
+        """Say of each document whether somebody is writing it.
+
+        Args:
+            keys: The keys that stand for the documents in `claim`.
+        """
+        return run(claimed(self._database, self.namespace, keys))
+
+    async def aclaimed(self, keys: Sequence[str]) -> list[bool]:
+        """Say of each document whether somebody is writing it; see `claimed`."""
+        return await arun(claimed(self._database, self.namespace, keys))
 
     def mget(self, keys: Sequence[str]) -> list[Document | None]:
         """Read documents.

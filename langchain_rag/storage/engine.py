@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import sqlite3
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -11,7 +12,7 @@ import sqlalchemy
 from sqlalchemy import event, make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
-from sqlalchemy.pool import AsyncAdaptedQueuePool, QueuePool, SingletonThreadPool
+from sqlalchemy.pool import AsyncAdaptedQueuePool, QueuePool, SingletonThreadPool, StaticPool
 
 from langchain_rag.errors import ConfigurationError
 
@@ -102,8 +103,16 @@ def check_engine(engine: AnyEngine) -> None:
         engine: The engine that a store was given.
 
     Raises:
-        ConfigurationError: If it is SQLAlchemy's default for SQLite in memory.
+        ConfigurationError: If it is SQLAlchemy's default for SQLite in memory, or hands one
+            connection of a server to all threads.
     """
+    if isinstance(engine.pool, StaticPool) and engine.dialect.name != "sqlite":
+        msg = (
+            "This engine gives all threads one connection (StaticPool), so that what one of "
+            "them rolls back is undone for the others. Create it with "
+            "langchain_rag.storage.create_engine(db_url)."
+        )
+        raise ConfigurationError(msg)
     if isinstance(engine.pool, SingletonThreadPool):
         msg = (
             "This engine gives each thread its own SQLite database in memory, so that what "
@@ -149,7 +158,9 @@ def place_of(engine: AnyEngine) -> tuple[object, ...]:
         host = str(Path(host).resolve())
     port = str(url.port or url.query.get("port", "") or _PORTS.get(url.get_backend_name(), ""))
     database = url.database or url.query.get("dbname") or url.username
-    return (url.get_backend_name(), host, port, database, url.query.get("options"))
+    # Hashed, since options may say anything, and what is returned here nothing secret.
+    options = hashlib.sha256(repr(url.query.get("options")).encode()).hexdigest()
+    return (url.get_backend_name(), host, port, database, options)
 
 
 def _parsed(db_url: str | URL) -> tuple[URL, bool]:

@@ -34,9 +34,11 @@ class FaultyDocStore(BaseStore[str, Any]):
 
     def __getattr__(self, name: str) -> Any:
         # A docstore with claims of its own keeps them.
+        inner: Any = self.inner
+        if name in {"claimed", "aclaimed"}:
+            return getattr(inner, name)
         if name != "claim":
             raise AttributeError(name)
-        inner: Any = self.inner
         return partial(_faulty_claim, inner.claim, self.plan)
 
     @override

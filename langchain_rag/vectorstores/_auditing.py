@@ -56,7 +56,9 @@ class AuditingMixin(BaseRAGVectorStore):
         """Check what is stored; see `verify`."""
         return await arun(self._verify(record_manager))
 
-    def repair(self, *, record_manager: RecordManager | None = None) -> RepairReport:
+    def repair(
+        self, *, record_manager: RecordManager | None = None, unknown_rows: bool = False
+    ) -> RepairReport:
         """Repair what `verify` finds, without a call of a model.
 
         Missing rows are embedded again from the stored texts, and what belongs to no document
@@ -64,10 +66,17 @@ class AuditingMixin(BaseRAGVectorStore):
         document makes that chunk again; `index()` does so by itself. Documents of foreign
         fingerprints stay as they are.
 
+        Rows of documents of which the docstore knows nothing are left, and reported: another
+        database may use the same collection with the same namespace. They are also what is
+        left of texts that changed after a docstore was lost: `index()` gives a changed text
+        another id, so the old id is unknown to the new docstore.
+
         It may be interrupted and repeated, and may run while other documents are written.
 
         Args:
             record_manager: What `index()` notes in; by default the constructor's.
+            unknown_rows: Whether to delete these rows too. Only for a collection, or a
+                namespace of it, that no other database uses.
 
         Returns:
             What was done; it prints as a table.
@@ -75,11 +84,13 @@ class AuditingMixin(BaseRAGVectorStore):
         Raises:
             StoreError: A store did not do what its contract says.
         """
-        return run(self._repair(record_manager))
+        return run(self._repair(record_manager, unknown_rows))
 
-    async def arepair(self, *, record_manager: RecordManager | None = None) -> RepairReport:
+    async def arepair(
+        self, *, record_manager: RecordManager | None = None, unknown_rows: bool = False
+    ) -> RepairReport:
         """Repair what is stored; see `repair`."""
-        return await arun(self._repair(record_manager))
+        return await arun(self._repair(record_manager, unknown_rows))
 
     def stats(self) -> StatsReport:
         """Count documents, chunks, variations and rows.
@@ -98,10 +109,12 @@ class AuditingMixin(BaseRAGVectorStore):
 
         return verify(self._parts(record_manager))
 
-    def _repair(self, record_manager: RecordManager | None) -> Flow[RepairReport]:
+    def _repair(
+        self, record_manager: RecordManager | None, unknown_rows: bool
+    ) -> Flow[RepairReport]:
         from langchain_rag.audit.repair import repair  # noqa: PLC0415 - seldom needed
 
-        return repair(self._parts(record_manager))
+        return repair(self._parts(record_manager), unknown_rows=unknown_rows)
 
     def _stats(self) -> Flow[StatsReport]:
         from langchain_rag.audit.stats import stats  # noqa: PLC0415 - seldom needed

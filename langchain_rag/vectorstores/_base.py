@@ -12,6 +12,7 @@ from langchain_core.stores import BaseStore
 from langchain_core.vectorstores import VectorStore, VectorStoreRetriever
 from typing_extensions import override
 
+from langchain_rag.document_transformers.caching import VariationCache
 from langchain_rag.errors import ConfigurationError
 from langchain_rag.lifecycle.sources import SourceIdKey
 from langchain_rag.lifecycle.stores import Stores
@@ -39,6 +40,7 @@ class BaseRAGVectorStore(VectorStore):
         search_kwargs: dict[str, Any] | None = None,
         max_concurrency: int | None = 8,
         record_manager: RecordManager | None = None,
+        variation_cache: VariationCache | None = None,
     ) -> None:
         check_arguments(
             search_type,
@@ -47,6 +49,7 @@ class BaseRAGVectorStore(VectorStore):
             (parent_transformer, chunk_transformer),
         )
         self._record_manager = checked_record_manager(record_manager)
+        self._variation_cache = checked_variation_cache(variation_cache)
         self._source_id_key: SourceIdKey = source_id_key
         self._lifecycle = Lifecycle(
             Stores(vectorstore, docstore),
@@ -79,6 +82,11 @@ class BaseRAGVectorStore(VectorStore):
         return self._lifecycle.stores.docstore
 
     @property
+    def variation_cache(self) -> VariationCache | None:
+        """What models answered, kept; None where nothing is."""
+        return self._variation_cache
+
+    @property
     def source_id_key(self) -> SourceIdKey:
         """Where a document's source is."""
         return self._source_id_key
@@ -101,6 +109,24 @@ class BaseRAGVectorStore(VectorStore):
     @override
     def embeddings(self) -> Embeddings | None:
         return self.vectorstore.embeddings
+
+
+def checked_variation_cache(cache: object) -> VariationCache | None:
+    """Refuse what is no cache.
+
+    Args:
+        cache: As in the constructor of `RAGVectorStore`.
+
+    Raises:
+        ConfigurationError: It lacks a method.
+    """
+    if cache is None or isinstance(cache, VariationCache):
+        return cache
+    message = (
+        f"variation_cache is a {type(cache).__name__}; give a SQLVariationCache, a "
+        "ByteStoreVariationCache, or what has their methods."
+    )
+    raise ConfigurationError(message)
 
 
 def check_arguments(

@@ -10,6 +10,7 @@ from langchain_core.runnables import RunnableConfig
 from typing_extensions import override
 
 from langchain_rag._flow import Flow, arun, run
+from langchain_rag.document_transformers.remembering import REFRESH, VARIATION_CACHE
 from langchain_rag.errors import ConfigurationError, InvalidDocumentError
 from langchain_rag.lifecycle.sources import check_documents, check_id, check_list
 from langchain_rag.lifecycle.write import Settings
@@ -156,6 +157,13 @@ class WritingMixin(BaseRAGVectorStore):
         merged = RunnableConfig(**(config or {}))
         if self._max_concurrency is not None:
             merged.setdefault("max_concurrency", self._max_concurrency)
+        configurable = dict(merged.get("configurable") or {})
+        if self.variation_cache is not None:
+            configurable.setdefault(VARIATION_CACHE, self.variation_cache)
+        if force:
+            configurable[REFRESH] = True
+        if configurable:
+            merged["configurable"] = configurable
         return Settings(size, merged, force, options)
 
     def _delete(self, ids: Sequence[str] | None) -> Flow[bool]:

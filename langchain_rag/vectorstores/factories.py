@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from langchain_core.documents import Document
 from langchain_core.indexing import RecordManager
-from langchain_core.stores import BaseStore
 
 from langchain_rag.errors import ConfigurationError
 from langchain_rag.lifecycle import codec, identity
@@ -15,6 +14,9 @@ from langchain_rag.lifecycle import codec, identity
 if TYPE_CHECKING:
     from sqlalchemy import URL, Engine
     from sqlalchemy.ext.asyncio import AsyncEngine
+
+    from langchain_rag.document_transformers.caching import VariationCache
+    from langchain_rag.storage import SQLDocStore
 
 
 def record_manager_in_memory(namespace: str) -> RecordManager:
@@ -30,7 +32,7 @@ def record_manager_in_memory(namespace: str) -> RecordManager:
 
 def sql_parts(
     db_url: str | URL | None, engine: Engine | AsyncEngine | None, namespace: str
-) -> tuple[BaseStore[str, Document], RecordManager]:
+) -> tuple[SQLDocStore, RecordManager]:
     """Make a docstore and a record manager on one engine.
 
     Raises:
@@ -53,6 +55,13 @@ def sql_parts(
         SQLDocStore(shared, namespace=namespace),
         SQLRecordManager(namespace, engine=shared),
     )
+
+
+def sql_cache(engine: Engine | AsyncEngine, namespace: str) -> VariationCache:
+    """Make a cache of models' answers on an engine."""
+    from langchain_rag.storage import SQLVariationCache  # noqa: PLC0415 - cheap imports
+
+    return SQLVariationCache(engine, namespace=namespace)
 
 
 def key_encoder(fingerprints: tuple[str | None, str | None]) -> Callable[[Document], str]:

@@ -62,6 +62,9 @@ class RAGVectorStore(WritingMixin, SearchingMixin, AuditingMixin):
             a call says beats them.
         max_concurrency: Largest number of model calls at a time of one import.
         record_manager: What `index()` notes in; `index_kwargs`, `verify` and `repair` use it.
+        variation_cache: Keeps what models answer, by prompt and text, as it arrives, so that
+            no answer is paid for twice: `langchain_rag.storage.SQLVariationCache`, or
+            `langchain_rag.document_transformers.ByteStoreVariationCache`. None keeps nothing.
 
     Raises:
         ConfigurationError: An argument cannot work.
@@ -254,7 +257,7 @@ class RAGVectorStore(WritingMixin, SearchingMixin, AuditingMixin):
         namespace: str = "",
         **kwargs: Any,
     ) -> tuple[Self, dict[str, Any]]:
-        """Wrap a store, and keep chunks and records in an SQL database.
+        """Wrap a store, and keep chunks, records and models' answers in an SQL database.
 
         Tables are made when they are first needed. With a synchronous engine `index()` and
         `aindex()` both work; with an asynchronous one `aindex()` does.
@@ -264,7 +267,8 @@ class RAGVectorStore(WritingMixin, SearchingMixin, AuditingMixin):
             db_url: Where the database is, for example `sqlite:///rag.db`. Or:
             engine: An engine, which may hold tables of yours as well.
             namespace: Separates several stores in one database.
-            **kwargs: Further arguments of the constructor.
+            **kwargs: Further arguments of the constructor. `variation_cache=None` keeps no
+                answers.
 
         Returns:
             The store, and the arguments of `index()` and `aindex()` that go with it:
@@ -285,5 +289,6 @@ class RAGVectorStore(WritingMixin, SearchingMixin, AuditingMixin):
         """
         docstore, record_manager = factories.sql_parts(db_url, engine, namespace)
         kwargs.setdefault("record_manager", record_manager)
+        kwargs.setdefault("variation_cache", factories.sql_cache(docstore.engine, namespace))
         rag = cls(vectorstore=vectorstore, docstore=docstore, namespace=namespace, **kwargs)
         return rag, rag.index_kwargs()

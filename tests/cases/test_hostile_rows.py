@@ -186,7 +186,13 @@ async def test_a_record_of_another_document(driver: Driver, room: str) -> None:
         docs.store[keys.manifest("a")] = manifest
     else:
         entries = manifest.metadata["chunks"]
-        made = {"writer": "x", "version": None, "entries": entries, "overwrites": []}
+        made = {
+            "writer": "x",
+            "version": None,
+            "entries": entries,
+            "overwrites": [],
+            "chunk_fingerprint": None,
+        }
         docs.store[keys.intent("a")] = Document(
             "", metadata={"format": manifest.metadata["format"], "document_id": "b", **made}
         )

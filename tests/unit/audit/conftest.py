@@ -20,7 +20,7 @@ from langchain_rag.lifecycle.records import (
     write_manifest,
     write_variations,
 )
-from langchain_rag.testing import Driver, InjectedCrash, World, audit
+from langchain_rag.testing import Contents, Driver, InjectedCrash, World, audit, contents
 from langchain_rag.vectorstores import RAGVectorStore
 
 
@@ -66,8 +66,8 @@ class Lab:
         report: VerifyReport = await self.driver(self.rag, "verify")
         return report
 
-    async def repair(self) -> RepairReport:
-        report: RepairReport = await self.driver(self.rag, "repair")
+    async def repair(self, **options: Any) -> RepairReport:
+        report: RepairReport = await self.driver(self.rag, "repair", **options)
         return report
 
     async def found(self) -> list[FindingKind]:
@@ -105,6 +105,14 @@ async def lab(driver: Driver) -> Lab:
     lab.world.plan.forget()
     lab.world.embeddings.reset()
     return lab
+
+
+def stored(rag: RAGVectorStore) -> Contents:
+    """What is stored, without how often it was written."""
+    found = contents(rag)
+    for record in found.room("manifests").values():
+        record.metadata.pop("revision", None)
+    return found
 
 
 def lose(*what: str) -> Callable[[Lab], Any]:
@@ -165,6 +173,19 @@ async def ownerless_row(lab: Lab) -> None:
     lab.world.rows.add_documents([Document("x", metadata={CHUNK: "nobody's"})], ids=["orphan"])
 
 
+async def ownerless_row_of_a_chunk(lab: Lab) -> None:
+    metadata = {CHUNK: lab.manifest("b").chunks[0].key}
+    lab.world.rows.add_documents([Document("x", metadata=metadata)], ids=["orphan"])
+
+
+async def unknown_row(lab: Lab) -> None:
+    """Of another database on the same collection, or of one that was lost."""
+    other = Lab(lab.driver)
+    await other.index([page("z", 1)])
+    row = other.row("z")
+    lab.world.rows.store[row] = other.world.rows.store[row]
+
+
 async def orphan_records(lab: Lab) -> None:
     """As an older program, or a restored backup, might leave them."""
     other = Lab(lab.driver)
@@ -178,6 +199,12 @@ async def orphan_variations(lab: Lab) -> None:
     await orphan_records(lab)
     key = next(k for k, v in lab.world.docs.store.items() if v.page_content == "z0 alpha")
     del lab.world.docs.store[key]
+
+
+async def corrupt_orphan(lab: Lab) -> None:
+    await orphan_records(lab)
+    key = next(k for k, v in lab.world.docs.store.items() if v.page_content == "z0 alpha")
+    lab.world.docs.store[key] = Document("nonsense")
 
 
 async def corrupt_kinds(lab: Lab) -> None:
@@ -258,7 +285,9 @@ DAMAGES: dict[str, tuple[Callable[[Lab], Any], set[FindingKind], int]] = {
     "wiped rows": (wiped_rows, {K.MISSING_ROW}, 0),
     "misnamed row": (misnamed_row, {K.MISNAMED_ROW}, 0),
     "orphan row": (orphan_row, {K.ORPHAN_ROW}, 0),
-    "ownerless row": (ownerless_row, {K.ORPHAN_ROW}, 0),
+    "unknown row": (unknown_row, {K.UNKNOWN_ROW}, 0),
+    "ownerless row": (ownerless_row, {K.UNKNOWN_ROW}, 0),
+    "corrupt orphan": (corrupt_orphan, {K.ORPHAN_CHUNK, K.ORPHAN_VARIATIONS}, 0),
     "orphan records": (orphan_records, {K.ORPHAN_CHUNK, K.ORPHAN_VARIATIONS}, 0),
     "orphan variations": (orphan_variations, {K.ORPHAN_VARIATIONS}, 0),
     "corrupt chunk": (corrupt("chunk"), {K.CORRUPT_RECORD}, 1),

@@ -48,7 +48,7 @@ async def test_the_other_documents_of_the_batch_are_repaired(lab: Lab) -> None:
     report = await repaired_while(lab, claim_on(lab, "b"))
     assert not report.ok
     assert report.busy == (lab.manifest("b").document_id,)
-    assert {f.document_id for f in report.left} == set(report.busy)
+    assert {f.document_id for f in report.left} <= set(report.busy)
     assert len(report.repaired) == 2
     assert (await lab.verify()).counts == {FindingKind.MISSING_ROW: 1}
     assert "were being written" in str(report)

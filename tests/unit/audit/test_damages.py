@@ -7,7 +7,7 @@ from typing import Any
 
 from langchain_rag.audit import FindingKind
 from langchain_rag.testing import contents
-from tests.unit.audit.conftest import PAGES, Lab
+from tests.unit.audit.conftest import PAGES, Lab, stored
 
 Damage = tuple[Callable[[Lab], Any], set[FindingKind], int]
 
@@ -27,7 +27,7 @@ async def test_it_is_repaired(lab: Lab, damage: Damage) -> None:
     make, kinds, again = damage
     await make(lab)
     lab.world.embeddings.reset()
-    report = await lab.repair()
+    report = await lab.repair(unknown_rows=True)
     assert set(report.counts) >= kinds
     assert report.ok
     assert report.llm_calls == 0
@@ -42,13 +42,13 @@ async def test_it_is_repaired(lab: Lab, damage: Damage) -> None:
     assert (await lab.verify()).ok
     fresh = Lab(lab.driver)
     await fresh.index(PAGES)
-    assert contents(lab.rag) == contents(fresh.rag)
+    assert stored(lab.rag) == stored(fresh.rag)
 
 
 async def test_repairing_again_changes_nothing(lab: Lab, damage: Damage) -> None:
     await damage[0](lab)
-    await lab.repair()
+    await lab.repair(unknown_rows=True)
     lab.world.plan.forget()
-    report = await lab.repair()
+    report = await lab.repair(unknown_rows=True)
     assert (report.repaired, report.left) == ((), ())
     assert lab.world.plan.calls == []

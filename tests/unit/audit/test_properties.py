@@ -13,8 +13,8 @@ from langchain_core.documents import Document
 
 from langchain_rag._reserved import CHUNK, DOCUMENT
 from langchain_rag.errors import CorruptStoreError
-from langchain_rag.testing import DRIVERS, Driver, InjectedCrash, audit, contents
-from tests.unit.audit.conftest import PAGES, Lab, page
+from langchain_rag.testing import DRIVERS, Driver, InjectedCrash, audit
+from tests.unit.audit.conftest import PAGES, Lab, page, stored
 
 HARMS = ("lose", "garble", "swap", "lose row", "misname row", "copy row", "forget", "crash")
 
@@ -66,18 +66,18 @@ def test_any_damage(driver: Driver, harms: list[str], seed: int) -> None:
             sound = False
         # The audit knows no record manager, and reads no record of variations.
         assert sound or not report.ok
-        repaired = await lab.repair()
+        repaired = await lab.repair(unknown_rows=True)
         assert repaired.ok
         assert audit(lab.rag) == []
         assert (await lab.verify()).findings == ()
         lab.world.plan.forget()
-        assert (await lab.repair()).repaired == ()
+        assert (await lab.repair(unknown_rows=True)).repaired == ()
         assert lab.world.plan.calls == []
         await lab.index(PAGES, cleanup="full")
         assert audit(lab.rag) == []
         fresh = Lab(driver)
         await fresh.index(PAGES)
-        found, expected = contents(lab.rag), contents(fresh.rag)
+        found, expected = stored(lab.rag), stored(fresh.rag)
         assert found.rows == expected.rows
         different = {
             key

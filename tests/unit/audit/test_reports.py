@@ -81,6 +81,23 @@ def test_everything_is_escaped() -> None:
     assert set(tags) <= {"p", "b", "table", "thead", "tbody", "tr", "th", "td"}
 
 
+CONTROLS = "\x1b]0;x\x07 \x9b2J \u202e\u2066 \u2028 \n \r \ud800"
+
+
+def test_nothing_moves_a_cursor_or_turns_a_line() -> None:
+    """Whatever ids, keys, details and notes say, each is on its line, and all of it is seen."""
+    finding = Finding(FindingKind.ORPHAN_ROW, CONTROLS, CONTROLS, CONTROLS)
+    report = verify_report(finding, unchecked=(CONTROLS,))
+    assert str(finding).isprintable()
+    assert "\\x1b]0;x\\x07" in str(finding)
+    for text in (str(report), *report.lines):
+        assert text.replace("\n", "").isprintable()
+    assert len(report.lines) == 3
+    assert report._repr_html_().isprintable()
+    assert report.json().isascii()
+    assert report.findings[0].key == CONTROLS  # as it is, for a program
+
+
 def test_documents_are_listed_once() -> None:
     findings = [*many(2), *many(1), Finding(FindingKind.ORPHAN_VARIATIONS, None, "k")]
     report = verify_report(*findings)

@@ -24,7 +24,17 @@ from langchain_rag.testing import (
     audit,
 )
 from langchain_rag.vectorstores import RAGVectorStore
-from tests.unit.audit.conftest import PAGES, Lab, missing_row, page, transformers
+from tests.unit.audit.conftest import (
+    PAGES,
+    Lab,
+    missing_row,
+    ownerless_row,
+    ownerless_row_of_a_chunk,
+    page,
+    stored,
+    transformers,
+    unknown_row,
+)
 
 
 class Spy(FaultyVectorStore):
@@ -155,6 +165,30 @@ async def test_rows_of_others_are_counted_and_left(lab: Lab) -> None:
     await lab.repair()
     assert "mine" in lab.world.rows.store
     assert (await lab.driver(lab.rag, "stats")).foreign_rows == 1
+
+
+async def test_a_row_that_names_its_chunk_only(lab: Lab) -> None:
+    before = stored(lab.rag)
+    await ownerless_row_of_a_chunk(lab)
+    (finding,) = (await lab.verify()).findings
+    document_id = lab.manifest("b").document_id
+    assert (finding.kind, finding.document_id) == (FindingKind.ORPHAN_ROW, document_id)
+    assert (await lab.repair()).repaired == (finding,)
+    assert stored(lab.rag) == before
+
+
+async def test_unknown_rows_are_left_unless_one_says_so(lab: Lab) -> None:
+    await unknown_row(lab)
+    await ownerless_row(lab)
+    before = stored(lab.rag)
+    report = await lab.repair()
+    assert (report.ok, report.repaired, len(report.left)) == (False, (), 2)
+    assert stored(lab.rag) == before
+    assert "repair(unknown_rows=True)" in str(report)
+    assert set((await lab.verify()).findings) == set(report.left)
+    report = await lab.repair(unknown_rows=True)
+    assert (report.ok, report.rows_deleted) == (True, 2)
+    lab.settled()
 
 
 class Unlistable(SyncOnlyVectorStore):
@@ -434,9 +468,9 @@ async def test_a_store_whose_rows_are_hard_to_get(
     assert (await lab.driver(rag, "repair")).rows_written == 1
     lab.settled()
     # Without the rows' texts a chunk whose variations are lost has to be made again.
-    before = dict(lab.world.docs.store)
+    before = stored(lab.rag).records
     del lab.world.docs.store[lab.place("variations", "b")]
     report = await lab.driver(rag, "repair")
     assert (report.ok, len(report.reimport)) == (True, lost)
     lab.settled()
-    assert (lab.world.docs.store == before) is (not lost)
+    assert (stored(lab.rag).records == before) is (not lost)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -52,6 +54,32 @@ async def later():
     return store
 
 
+def leave():
+    raise SystemExit(0)
+
+
+async def aleave():
+    raise SystemExit(0)
+
+
+def noisy():
+    print("hello")
+    return rag
+
+
+async def anoisy():
+    print("hello")
+    return rag
+
+
+def shared():
+    other = RAGVectorStore(
+        vectorstore=rag.vectorstore, docstore=InMemoryStore(), source_id_key=None
+    )
+    other.add_documents([Document("three")], ids=["3"])
+    return rag
+
+
 class app:
     store = rag
 
@@ -63,6 +91,7 @@ nothing = 3
 @pytest.fixture(autouse=True)
 def _module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "myapp_of_tests.py").write_text(MODULE)
+    (tmp_path / "leaving_of_tests.py").write_text("import sys; sys.exit(0)")
     (tmp_path / "broken_of_tests.py").write_text("import no_such_module_anywhere\n")
     monkeypatch.chdir(tmp_path)
     monkeypatch.delitem(sys.modules, "myapp_of_tests", raising=False)
@@ -165,6 +194,10 @@ def test_stats(capsys: pytest.CaptureFixture[str]) -> None:
     [
         ("myapp_of_tests", "MODULE:NAME"),
         ("myapp_of_tests:", "MODULE:NAME"),
+        (".myapp_of_tests:rag", "MODULE:NAME"),
+        ("..:rag", "MODULE:NAME"),
+        ("myapp_of_tests..sub:rag", "MODULE:NAME"),
+        ("myapp_of_tests:app..store", "has no 'app..store'"),
         ("no_such_module:rag", "There is no module 'no_such_module'"),
         ("myapp_of_tests.sub:rag", "There is no module 'myapp_of_tests.sub'"),
         ("myapp_of_tests:none", "has no 'none'"),
@@ -230,3 +263,93 @@ def test_what_is_no_folder_of_the_demo(
 ) -> None:
     assert main(["verify", "--path", str(tmp_path)]) == 1
     assert "no folder of the demo" in capsys.readouterr().err
+
+
+def test_a_module_that_ends_the_process_is_no_clean_store(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for target in ("leaving_of_tests:rag", "myapp_of_tests:leave", "myapp_of_tests:aleave"):
+        assert main(["verify", target]) == 1
+        captured = capsys.readouterr()
+        assert captured.out == ""
+        assert f"{target} called sys.exit(0)" in captured.err
+
+
+@pytest.mark.parametrize("name", ["noisy", "anoisy"])
+def test_what_a_function_prints_is_not_in_the_json(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["verify", f"myapp_of_tests:{name}", "--json"]) == 0
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["ok"] is True
+    assert "hello" in captured.err
+
+
+def test_unknown_rows_go_only_where_one_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["repair", "myapp_of_tests:shared", "--yes"]) == 2
+    assert "--unknown-rows" in "".join(capsys.readouterr().out.split())
+    assert main(["repair", "myapp_of_tests:shared", "--yes", "--unknown-rows"]) == 0
+    assert main(["verify", "myapp_of_tests:rag"]) == 0
+
+
+class Broken(io.StringIO):
+    """Standard output that nobody reads, or on a disk that is full."""
+
+    def __init__(self, error: OSError) -> None:
+        super().__init__()
+        self.error = error
+
+    def write(self, text: str) -> int:
+        raise self.error
+
+
+@pytest.mark.parametrize("rich", [True, False])
+@pytest.mark.parametrize("error", [BrokenPipeError(32, "closed"), OSError(28, "full")])
+@pytest.mark.parametrize(
+    ("argv", "code"),
+    [
+        (["verify", "myapp_of_tests:damage"], 2),
+        (["verify", "myapp_of_tests:damage", "--json"], 2),
+        (["verify", "myapp_of_tests:rag"], 0),
+        (["repair", "myapp_of_tests:damage"], 2),  # nobody can have agreed
+        (["repair", "myapp_of_tests:damage", "--yes"], 0),
+    ],
+)
+def test_a_report_that_cannot_be_written(
+    argv: list[str],
+    code: int,
+    error: OSError,
+    rich: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    if not rich:
+        monkeypatch.setitem(sys.modules, "rich", None)
+    monkeypatch.setattr(sys, "stdout", Broken(error))
+    assert main(argv) == code
+    assert ("full" in capsys.readouterr().err) is (error.errno == 28)
+
+
+@pytest.mark.parametrize("closed", [True, False])
+def test_a_process_whose_output_nobody_takes(closed: bool, tmp_path: Path) -> None:
+    """The interpreter writes what is left when it ends; that must not change the code."""
+    full = Path("/dev/full")
+    if closed or not full.exists():
+        reader, writer = os.pipe()
+        os.close(reader)
+    else:
+        writer = os.open(full, os.O_WRONLY)
+    argv = [sys.executable, "-m", "langchain_rag.cli", "verify", "myapp_of_tests:damage"]
+    ended = subprocess.run(
+        argv, stdout=writer, stderr=subprocess.PIPE, cwd=tmp_path, text=True, check=False
+    )
+    os.close(writer)
+    assert ended.returncode == 2
+    assert "Traceback" not in ended.stderr
+
+
+def test_errors_cannot_move_the_cursor(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["verify", "no_such\x1b[2J\u202e:rag"]) == 1
+    said = capsys.readouterr().err
+    assert "\x1b" not in said
+    assert "\u202e" not in said

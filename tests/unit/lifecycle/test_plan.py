@@ -80,7 +80,9 @@ def test_a_new_document() -> None:
         i for e in found.new.chunks for i in e.variation_ids()
     ]
     intent = found.intent("w")
-    assert (intent.version, intent.entries) == (found.new.version, found.new.chunks)
+    assert found.committed is not None
+    assert found.committed.revision == 1
+    assert (intent.version, intent.entries) == (found.committed.version, found.new.chunks)
     assert intent.overwrites == ()
 
 

@@ -97,6 +97,8 @@ async def test_langchains_own_with_our_translator(driver, store):
     assert names(await driver(retriever, "invoke", "who?")) == ["Euler"]
 
 
+# It imports half of langchain-community, which warns of itself.
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_langchains_own_look_up_fails():
     # If this fails, LangChain has mended it, and our class may be able to go.
     with pytest.raises(ImportError):

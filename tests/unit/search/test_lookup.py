@@ -6,7 +6,7 @@ from typing import Any
 
 from langchain_core.documents import Document
 
-from langchain_rag._flow import Flow, run
+from langchain_rag._flow import Flow, Operation, run
 from langchain_rag.search.lookup import get_by_ids
 from langchain_rag.testing import Driver, ScriptedTransformer, World, contents
 from langchain_rag.vectorstores import RAGVectorStore
@@ -61,6 +61,7 @@ def test_two_reads_at_most() -> None:
                 operation = flow.send(result)
             except StopIteration as stop:
                 return list(stop.value)
+            assert isinstance(operation, Operation)
             reads.append(len(operation.args[0]))
             result = yield operation
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import signal
 import subprocess
@@ -12,13 +13,14 @@ from typing import Any
 
 import pytest
 from langchain_core.documents import Document
-from sqlalchemy import text
+from sqlalchemy import NullPool, make_url, text
+from sqlalchemy.ext.asyncio import create_async_engine
 
 from langchain_rag.errors import ConcurrentWriteError
 from langchain_rag.storage import SQLDocStore, _sessions, create_engine
 from langchain_rag.storage._presence import FilePresence
 from langchain_rag.testing import Driver
-from tests.unit.storage.kinds import on_postgres
+from tests.unit.storage.kinds import on_postgres, on_sqlite
 
 DOCUMENTS = {f"manifests/{name}": name for name in ("euler", "gauss", "noether")}
 ONE = {"manifests/gauss": "gauss"}
@@ -52,11 +54,13 @@ async def test_a_claim_excludes_others(engine: Any, driver: Driver) -> None:
         await driver(other, "acquire")
         await driver(other, "release")
     await driver(first, "confirm")
+    assert await driver(docstore, "claimed", [*DOCUMENTS, "other"]) == [True] * 3 + [False]
     await driver(first, "mset", [("a", Document("A")), ("b", Document("B"))])
     await driver(first, "mdelete", ["b"])
     assert await driver(docstore, "mget", ["a", "b"]) == [Document("A"), None]
     await driver(first, "release")
     await driver(first, "release")
+    assert await driver(docstore, "claimed", list(DOCUMENTS)) == [False] * 3
     third = docstore.claim(ONE)
     await driver(third, "acquire")
     await driver(third, "release")
@@ -277,6 +281,69 @@ def test_another_process_that_was_killed_holds_nothing(shared_url: str) -> None:
     holder.process.communicate()
     assert claimed(shared_url), "at once: there is no lease to wait for"
     assert claimed(shared_url)
+
+
+FORKING = """
+import multiprocessing, os, signal, sys, time
+from langchain_rag.storage import SQLDocStore, create_engine
+claim = SQLDocStore(create_engine(sys.argv[1])).claim({"manifests/gauss": "gauss"})
+claim.acquire()
+child = os.fork()
+if child == 0:
+    time.sleep(20)
+    os._exit(0)
+print(child, flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_fork_does_not_hold_what_its_killed_parent_held(shared_url: str) -> None:
+    writer = subprocess.Popen(
+        [sys.executable, "-c", FORKING, shared_url], stdout=subprocess.PIPE, text=True
+    )
+    assert writer.stdout is not None
+    child = int(writer.stdout.readline())
+    try:
+        writer.wait()
+        assert claimed(shared_url)
+    finally:
+        os.kill(child, signal.SIGKILL)
+        writer.stdout.close()
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("driver_name", ["psycopg_async", "asyncpg"])
+@pytest.mark.filterwarnings("ignore::ResourceWarning")  # of psycopg: their loop is gone
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_closed_event_loops_leave_no_session(postgres_database: str, driver_name: str) -> None:
+    url = make_url(postgres_database).set(drivername=f"postgresql+{driver_name}")
+    engine = create_async_engine(url, poolclass=NullPool)
+
+    async def hold_once() -> int:
+        docstore = SQLDocStore(engine)
+        claim = docstore.claim(ONE)
+        await claim.aacquire()
+        await claim.arelease()
+        async with engine.connect() as connection:
+            query = text("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'")
+            return int((await connection.execute(query)).scalar_one())
+
+    assert max(asyncio.run(hold_once()) for _ in range(6)) <= 2
+    asyncio.run(engine.dispose())
+    gc.collect()  # here, where its warnings are known
+
+
+@on_sqlite
+async def test_a_claim_that_was_dropped_holds_nothing(engine: Any, driver: Driver) -> None:
+    """As where an interruption struck before it could be released."""
+    docstore = SQLDocStore(engine)
+    claim = docstore.claim(ONE)
+    await driver(claim, "acquire")
+    del claim
+    gc.collect()
+    claim = docstore.claim(ONE)
+    await driver(claim, "acquire")
+    await driver(claim, "release")
 
 
 def test_files_of_writers_do_not_pile_up(tmp_path: Any) -> None:
