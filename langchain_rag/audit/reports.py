@@ -23,6 +23,8 @@ class VerifyReport(Report):
         busy: Documents that a call is writing; they were left out.
         unchecked: What could not be checked, a sentence each.
         seconds: How long it took.
+        waiting: Documents that lost something, in a crash or by a repair, and that the next
+            import makes again; they are no findings.
     """
 
     findings: tuple[Finding, ...]
@@ -32,6 +34,7 @@ class VerifyReport(Report):
     busy: tuple[str, ...]
     unchecked: tuple[str, ...]
     seconds: float
+    waiting: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -59,7 +62,12 @@ class VerifyReport(Report):
     @property
     def notes(self) -> list[str]:
         """What else one should know, a sentence each."""
-        return [*self.unchecked, *_busy(self.busy), *_foreign(self.foreign_rows)]
+        return [
+            *_again(self.waiting),
+            *self.unchecked,
+            *_busy(self.busy),
+            *_foreign(self.foreign_rows),
+        ]
 
     @property
     def explained(self) -> list[str]:
@@ -123,12 +131,7 @@ class RepairReport(Report):
     @property
     def notes(self) -> list[str]:
         """What else one should know, a sentence each."""
-        again = (
-            [f"{len(self.reimport):,} documents lost text; import them again."]
-            if self.reimport
-            else []
-        )
-        return [*again, *self.unchecked, *_busy(self.busy)]
+        return [*_again(self.reimport), *self.unchecked, *_busy(self.busy)]
 
     @property
     def explained(self) -> list[str]:
@@ -144,6 +147,14 @@ class RepairReport(Report):
 def _counts(findings: Sequence[Finding]) -> dict[FindingKind, int]:
     found = Counter(finding.kind for finding in findings)
     return {kind: found[kind] for kind in FindingKind if kind in found}
+
+
+def _again(document_ids: Sequence[str]) -> list[str]:
+    if not document_ids:
+        return []
+    names = ", ".join(repr(id_) for id_ in document_ids[:3])
+    more = f" and {len(document_ids) - 3:,} more" if len(document_ids) > 3 else ""
+    return [f"Import again, since text was lost: {names}{more}."]
 
 
 def _said(findings: Sequence[Finding]) -> str:

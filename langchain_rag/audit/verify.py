@@ -47,6 +47,7 @@ def verify(parts: Parts) -> Flow[VerifyReport]:
         busy=tuple(sorted(busy | first.busy)),
         unchecked=tuple(_unchecked(parts)),
         seconds=time.perf_counter() - begin,
+        waiting=tuple(first.waiting),
     )
 
 
@@ -57,6 +58,7 @@ class _First:
     findings: list[Finding] = field(default_factory=list[Finding])
     stored: set[str] = field(default_factory=set[str])
     busy: set[str] = field(default_factory=set[str])
+    waiting: list[str] = field(default_factory=list[str])
     rows: int | None = None
     foreign: int = 0
 
@@ -103,6 +105,7 @@ class _Look:
         manifests, corrupt = yield from manifests_of(self._parts, batch)
         self._unreadable |= corrupt
         self._seen.stored.update(manifest.document_id for manifest in manifests)
+        self._seen.waiting += [m.document_id for m in manifests if m.doubtful]
         for group in in_groups(manifests):
             views = yield from views_of(self._parts, group, listing, intents)
             for view in views:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import importlib
 import sys
+import traceback
 from typing import TYPE_CHECKING, Final
 
-from langchain_rag.cli.arguments import QUERY, parser
+from langchain_rag.cli.arguments import AUDITS, QUERY, parser
 from langchain_rag.errors import RAGError
 
 if TYPE_CHECKING:
@@ -51,6 +52,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _failed(
             f'the command needs the package {error.name}: pip install "langchain-rag[cli]"'
         )
+    except Exception as error:
+        # Of a store, or of the user's module. Where it comes from is told by Python.
+        if arguments.command not in AUDITS:
+            raise
+        traceback.print_exception(error)
+        return _failed(f"{arguments.command} failed with {type(error).__name__}: {error}")
 
 
 def _run(arguments: argparse.Namespace) -> int:

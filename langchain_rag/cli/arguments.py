@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
-from typing import Final
+from typing import Final, NoReturn
 
 from langchain_rag import __version__
 
@@ -37,9 +38,17 @@ AUDITS: Final = {
 """The commands that look at a store: help, description."""
 
 
+class _Parser(argparse.ArgumentParser):
+    """Ends with 1 where it is called wrongly: 2 says that something was found."""
+
+    def error(self, message: str) -> NoReturn:
+        self.print_usage(sys.stderr)
+        self.exit(1, f"{self.prog}: error: {message}\n")
+
+
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
-    command = argparse.ArgumentParser(
+    command = _Parser(
         prog="langchain-rag", description="Tools for the RAG vector store of langchain-rag."
     )
     command.add_argument("--version", action="version", version=__version__)

@@ -257,7 +257,10 @@ def _read(key: str, value: object, what: str, read: Callable[[dict[str, Any], st
     problem, cause = "it is no Document", None
     if isinstance(value, Unreadable):
         cause = value.error
-        problem = f"the docstore cannot decode it ({type(cause).__name__})"
+        what_it_is = (
+            "" if isinstance(cause, CorruptStoreError) else f" ({type(cause).__name__})"
+        )
+        problem = f"the docstore cannot decode it{what_it_is}"
     elif isinstance(value, Document):
         found = value.metadata.get("format")
         try:

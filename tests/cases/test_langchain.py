@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 from uuid import UUID
 
@@ -10,7 +10,7 @@ import pytest
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.documents import Document
 from langchain_core.stores import InMemoryStore
-from langchain_core.vectorstores import VectorStore
+from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
 from langchain_text_splitters import CharacterTextSplitter, RecursiveCharacterTextSplitter
 
 from langchain_rag._reserved import RESERVED
@@ -83,6 +83,24 @@ async def test_case_18_and_over_one_with_only_async_methods() -> None:
     assert len(await driver(rag, "similarity_search", "page")) == 1
     assert (await driver.index([], cleanup="full", **kwargs))["num_deleted"] == 1
     assert contents(rag) == ({}, {})
+
+
+async def test_a_loader_that_fails_half_way_empties_nothing(driver: Driver) -> None:
+    """One that swallows its failure, or finds nothing, empties the store: README says so."""
+    rag, kwargs = RAGVectorStore.from_vs_in_memory(InMemoryVectorStore(CountingEmbeddings()))
+    pages = [Document(f"page {n}", metadata={"source": f"{n}"}) for n in range(3)]
+    await driver.index(pages, cleanup="full", **kwargs)
+
+    def loader() -> Iterator[Document]:
+        yield pages[0]
+        raise OSError
+
+    with pytest.raises(OSError):
+        await driver.index(loader(), cleanup="full", batch_size=1, **kwargs)
+    assert len(await driver(rag, "similarity_search", "page", k=5)) == 3
+    assert audit(rag) == []
+    assert (await driver.index(iter(()), cleanup="full", **kwargs))["num_deleted"] == 3
+    assert await driver(rag, "similarity_search", "page", k=5) == []
 
 
 class Recorder(BaseCallbackHandler):

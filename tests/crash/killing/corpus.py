@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tests.crash.killing.points import Points
 
 BATCH_SIZE = 10
+CONCURRENCY = 4
 SOURCES = 6
 _PASSAGE = re.compile(r"document (\d+), passage .*")
 

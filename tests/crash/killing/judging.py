@@ -13,6 +13,10 @@ if TYPE_CHECKING:
 Seen = dict[str, Any]
 """What `looking.look` returned."""
 
+IN_FLIGHT = 2 * corpus.CONCURRENCY
+"""Calls that a store has begun and not yet kept the answers of: as many as it makes at a time,
+and as many that have just been answered."""
+
 COMPARED = ("rows", "records", "found", "index", "claims")
 
 
@@ -56,9 +60,9 @@ def payments(
 ) -> list[str]:
     """Say what is wrong with the calls of the model.
 
-    Calls in flight are those of the batch that was not stored yet when the process died: the
-    batch's chunks are asked about together, and its answers are kept when it is committed.
-    No other call may be paid twice, and none of those three times.
+    Calls in flight are those that had begun, and whose answers were not kept yet, when the
+    process died; they are all of one batch. No other call may be paid twice, and none of those
+    three times.
 
     Args:
         phase: Of the call.
@@ -74,6 +78,8 @@ def payments(
         problems.append(f"never asked about: {sorted(missing)}")
     twice = made - wanted
     problems += [f"asked {made[one]} times: {one}" for one in twice if twice[one] > wanted[one]]
+    if (number := sum(twice.values())) > IN_FLIGHT:
+        problems.append(f"{number} calls were paid twice, more than can be in flight")
     numbers = {corpus.number_in(one) for one in twice}
     batches = {batch_of(phase, number) for number in numbers}
     if len(batches) > 1:

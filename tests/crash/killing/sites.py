@@ -105,7 +105,7 @@ async def open_site(
     engine = create_engine(database_url(place, driver))
     made = chunk_transformers or corpus.transformers(place.log, points)
     rag, index_kwargs = RAGVectorStore.from_vs_in_sql(
-        vectors, engine=engine, **{**made, "max_concurrency": 4, **options}
+        vectors, engine=engine, **{**made, "max_concurrency": corpus.CONCURRENCY, **options}
     )
     counting.count_statements(points, engine, "sql")
     counting.count_methods(points, rag.docstore, counting.DOCSTORE)

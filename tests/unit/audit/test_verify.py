@@ -473,4 +473,8 @@ async def test_a_store_whose_rows_are_hard_to_get(
     report = await lab.driver(rag, "repair")
     assert (report.ok, len(report.reimport)) == (True, lost)
     lab.settled()
+    # Nothing is wrong any more, and yet something is to be done.
+    after = await lab.driver(rag, "verify")
+    assert (after.ok, after.waiting) == (True, report.reimport)
+    assert ("Import again" in str(after)) is bool(lost)
     assert (stored(lab.rag).records == before) is (not lost)

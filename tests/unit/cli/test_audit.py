@@ -218,7 +218,7 @@ def test_an_import_that_fails_in_the_module_is_shown_as_it_is() -> None:
 
 @pytest.mark.parametrize("argv", [["verify"], ["verify", "a:b", "--path", "c"], ["stats"]])
 def test_one_store_has_to_be_named(argv: list[str]) -> None:
-    with pytest.raises(SystemExit, match="2"):
+    with pytest.raises(SystemExit, match="1"):
         main(argv)
 
 
@@ -353,3 +353,14 @@ def test_errors_cannot_move_the_cursor(capsys: pytest.CaptureFixture[str]) -> No
     said = capsys.readouterr().err
     assert "\x1b" not in said
     assert "\u202e" not in said
+
+
+def test_a_store_that_fails_is_an_error_with_its_origin(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "broken_store.py").write_text("def build():\n    raise OSError('no index')\n")
+    monkeypatch.chdir(tmp_path)
+    assert main(["verify", "broken_store:build"]) == 1
+    said = capsys.readouterr().err
+    assert "langchain-rag: verify failed with OSError: no index" in said
+    assert "broken_store.py" in said

@@ -68,7 +68,7 @@ def test_arguments(calls: list[dict[str, Any]]) -> None:
     ],
 )
 def test_what_cannot_be_meant_is_refused(argv: list[str]) -> None:
-    with pytest.raises(SystemExit, match="2"):
+    with pytest.raises(SystemExit, match="1"):
         main(argv)
 
 
