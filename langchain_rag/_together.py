@@ -187,30 +187,41 @@ class _Scheduler:
 async def _drive(
     flow: Flow[Any], limit: asyncio.Semaphore, failed: tuple[list[bool], ...]
 ) -> Any:
-    """Drive one flow; `failed` says of each group around it whether it has failed."""
-    started = False
+    """Drive one flow; `failed` says of each group around it whether it has failed.
+
+    A flow that has begun to call keeps its place until it is over, or waits for others: what
+    it does with an answer, such as keeping it, is done before the next one is asked for.
+    """
+    started = holds = False
     value, error = None, None
-    while True:
-        try:
-            request = flow.send(value) if error is None else flow.throw(error)
-        except StopIteration as stop:
-            return stop.value
-        value, error = None, None
-        try:
-            if isinstance(request, Gathered):
-                value = await _together(request, limit, failed)
-            elif request.counted:
-                async with limit:
-                    given_up = not started and any(flag[0] for flag in failed)
+    try:
+        while True:
+            try:
+                request = flow.send(value) if error is None else flow.throw(error)
+            except StopIteration as stop:
+                return stop.value
+            value, error = None, None
+            try:
+                if isinstance(request, Gathered):
+                    if holds:
+                        limit.release()
+                        holds = False
+                    value = await _together(request, limit, failed)
+                    continue
+                if request.counted and not holds:
+                    await limit.acquire()
+                    holds = True
+                if request.counted and not started:
+                    if any(flag[0] for flag in failed):
+                        flow.close()
+                        return NotStartedError()
                     started = True
-                    value = None if given_up else await performed(request)
-                if given_up:
-                    flow.close()
-                    return NotStartedError()
-            else:
                 value = await performed(request)
-        except BaseException as raised:  # noqa: BLE001 - the flow decides, whatever it is
-            error = raised
+            except BaseException as raised:  # noqa: BLE001 - the flow decides, whatever it is
+                error = raised
+    finally:
+        if holds:
+            limit.release()
 
 
 async def _together(
