@@ -198,12 +198,13 @@ def own_keys(
     found: dict[str | None, set[str]] = {}
     for chunk, documents in zip(chunks, outputs, strict=True):
         inherited = chunk.record.metadata
+        owner = f"a variation of chunk {chunk.record.key!r}"
         for document in documents:
             made = _text(document.metadata.get(TRANSFORMER)) or made_by
             keys = found.setdefault(made, set())
             for key, value in document.metadata.items():
                 if key not in keys and key not in RESERVED:
-                    encoded = codec.encode({key: value}, "a variation")[key]
+                    encoded = codec.encode({key: value}, owner)[key]
                     if _differs(inherited, key, encoded):
                         keys.add(key)
     return found
