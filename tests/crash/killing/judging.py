@@ -17,6 +17,8 @@ IN_FLIGHT = 2 * corpus.CONCURRENCY
 """Calls that a store has begun and not yet kept the answers of: as many as it makes at a time,
 and as many that have just been answered."""
 
+TOO_MANY = "more than can be in flight"
+
 COMPARED = ("rows", "records", "found", "index", "claims")
 
 
@@ -79,7 +81,7 @@ def payments(
     twice = made - wanted
     problems += [f"asked {made[one]} times: {one}" for one in twice if twice[one] > wanted[one]]
     if (number := sum(twice.values())) > IN_FLIGHT:
-        problems.append(f"{number} calls were paid twice, more than can be in flight")
+        problems.append(f"{number} calls were paid twice, {TOO_MANY}")
     numbers = {corpus.number_in(one) for one in twice}
     batches = {batch_of(phase, number) for number in numbers}
     if len(batches) > 1:
