@@ -27,6 +27,7 @@ Example:
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Generator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -51,6 +52,7 @@ class Operation:
         to_its_end: Whether a cancelled task waits for it; see `call_to_its_end`.
         counted: Whether it is one of those of which only so many may be under way; see
             `langchain_rag._together`.
+        here: Whether `sync` must run in the caller's own thread: it is the caller's code.
     """
 
     sync: Callable[..., Any]
@@ -59,6 +61,7 @@ class Operation:
     kwargs: dict[str, Any]
     to_its_end: bool = False
     counted: bool = False
+    here: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +75,45 @@ class Gathered:
     flows: Sequence[Flow[Any]]
 
 
-Flow: TypeAlias = Generator[Operation | Gathered, Any, T]
+@dataclass(frozen=True, slots=True)
+class Streamed:
+    """Flows that are made one after the other, while those before them run; see `stream`.
+
+    Attributes:
+        produce: Returns a flow that returns the next flow, None after the last one.
+        ahead: How many may be under way.
+    """
+
+    produce: Callable[[], Flow[Flow[Any] | None]]
+    ahead: int
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What one flow of all may have at a time; see `take_turn`.
+
+    Attributes:
+        take: Whether to take it, or to give it back.
+    """
+
+    take: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """A wait that takes up no thread; see `pause`.
+
+    Attributes:
+        seconds: How long.
+    """
+
+    seconds: float
+
+
+Request: TypeAlias = Operation | Gathered | Streamed | Turn | Pause
+"""What a flow may ask its driver for."""
+
+Flow: TypeAlias = Generator[Request, Any, T]
 
 
 class NotStartedError(Exception):
@@ -146,11 +187,32 @@ def call_counted(
     return result
 
 
+def call_here(
+    sync: Callable[P, T],
+    async_: Callable[P, Awaitable[T]],
+    *args: P.args,
+    **kwargs: P.kwargs,
+) -> Flow[T]:
+    """Do the same for the caller's own code, which may be bound to the caller's thread.
+
+    Args:
+        sync: The synchronous callable.
+        async_: Its asynchronous twin, which takes the same arguments.
+        *args: Positional arguments of either.
+        **kwargs: Keyword arguments of either.
+
+    Returns:
+        A flow to `yield from`, which returns what the chosen callable returned.
+    """
+    result: T = yield Operation(sync, async_, args, kwargs, here=True)
+    return result
+
+
 def gather(flows: Sequence[Flow[T]]) -> Flow[list[T | Exception]]:
     """Run flows side by side where the driver can (`langchain_rag._together`).
 
-    `run` and `arun` run them one after the other. When one fails, those that have not yet
-    called anything are not started; the others go on to their end.
+    `run` and `arun` run them one after the other. When one fails, those after it that have
+    not yet called anything are not started; the others go on to their end.
 
     Args:
         flows: Flows that have not been started.
@@ -163,6 +225,61 @@ def gather(flows: Sequence[Flow[T]]) -> Flow[list[T | Exception]]:
     return results
 
 
+def stream(
+    produce: Callable[[], Flow[Flow[T] | None]], ahead: int
+) -> Flow[list[T | Exception]]:
+    """Run flows side by side where the driver can, each made when there is room for it.
+
+    `run` and `arun` run them one after the other. When one fails, no more are made.
+
+    Args:
+        produce: Returns a flow that returns the next flow, None after the last one. What it
+            raises stands for the result of the flow that it did not return.
+        ahead: How many may be under way.
+
+    Returns:
+        A flow to `yield from`, which returns the same as `gather`.
+    """
+    results: list[T | Exception] = yield Streamed(produce, ahead)
+    return results
+
+
+def take_turn() -> Flow[None]:
+    """Wait until no other flow of this driver has the turn, and take it.
+
+    What has to be done by one flow at a time is done in turn, such as writing to a store that
+    bears one call at a time. The synchronous operations of the flow that has the turn run in
+    a thread beside counted ones, so that neither waits for the other.
+
+    A flow that ends gives the turn back by itself.
+
+    Returns:
+        A flow to `yield from`.
+    """
+    yield Turn(take=True)
+
+
+def give_turn_back() -> Flow[None]:
+    """Let other flows have the turn.
+
+    Returns:
+        A flow to `yield from`.
+    """
+    yield Turn(take=False)
+
+
+def pause(seconds: float) -> Flow[None]:
+    """Wait.
+
+    Args:
+        seconds: How long.
+
+    Returns:
+        A flow to `yield from`.
+    """
+    yield Pause(seconds)
+
+
 def run(flow: Flow[T]) -> T:
     """Drive a flow with the synchronous half of its operations.
 
@@ -173,17 +290,23 @@ def run(flow: Flow[T]) -> T:
         What the flow returns.
     """
     try:
-        operation = next(flow)
+        request = next(flow)
         while True:
             try:
-                if isinstance(operation, Gathered):
-                    result: Any = _one_by_one(operation)
+                if isinstance(request, Operation):
+                    result: Any = request.sync(*request.args, **request.kwargs)
+                elif isinstance(request, Gathered):
+                    result = _one_by_one(request)
+                elif isinstance(request, Streamed):
+                    result = _stream_one_by_one(request)
                 else:
-                    result = operation.sync(*operation.args, **operation.kwargs)
+                    result = None
+                    if isinstance(request, Pause):
+                        time.sleep(request.seconds)
             except BaseException as error:  # noqa: BLE001 - the flow decides, whatever it is
-                operation = flow.throw(error)
+                request = flow.throw(error)
             else:
-                operation = flow.send(result)
+                request = flow.send(result)
     except StopIteration as stop:
         value: T = stop.value
         return value
@@ -199,17 +322,23 @@ async def arun(flow: Flow[T]) -> T:
         What the flow returns.
     """
     try:
-        operation = next(flow)
+        request = next(flow)
         while True:
             try:
-                if isinstance(operation, Gathered):
-                    result: Any = await _aone_by_one(operation)
+                if isinstance(request, Operation):
+                    result: Any = await performed(request)
+                elif isinstance(request, Gathered):
+                    result = await _aone_by_one(request)
+                elif isinstance(request, Streamed):
+                    result = await _astream_one_by_one(request)
                 else:
-                    result = await performed(operation)
+                    result = None
+                    if isinstance(request, Pause):
+                        await asyncio.sleep(request.seconds)
             except BaseException as error:  # noqa: BLE001 - the flow decides, whatever it is
-                operation = flow.throw(error)
+                request = flow.throw(error)
             else:
-                operation = flow.send(result)
+                request = flow.send(result)
     except StopIteration as stop:
         value: T = stop.value
         return value
@@ -240,6 +369,26 @@ async def _aone_by_one(gathered: Gathered) -> list[Any]:
             results.append(await arun(flow))
         except Exception as error:  # noqa: BLE001 - the flow that gathers decides
             results.append(error)
+    return results
+
+
+def _stream_one_by_one(streamed: Streamed) -> list[Any]:
+    results: list[Any] = []
+    try:
+        while (flow := run(streamed.produce())) is not None:
+            results.append(run(flow))
+    except Exception as error:  # noqa: BLE001 - the flow that streams decides
+        results.append(error)
+    return results
+
+
+async def _astream_one_by_one(streamed: Streamed) -> list[Any]:
+    results: list[Any] = []
+    try:
+        while (flow := await arun(streamed.produce())) is not None:
+            results.append(await arun(flow))
+    except Exception as error:  # noqa: BLE001 - the flow that streams decides
+        results.append(error)
     return results
 
 

@@ -11,6 +11,7 @@ RAGError
 │   └── UnstorableMetadataError             a value that would not read back the same
 ├── TransformerError                        a transformer raised, or gave nothing usable
 ├── ConcurrentWriteError                    the document is being written by another call
+├── CleanupRefusedError                     `rag.index()` would delete more than it may
 └── StoreError                              the wrapped store or the docstore misbehaved
     ├── IdsIgnoredError                     the store did not keep the ids it was given
     └── CorruptStoreError                   the docstore holds what we did not write
@@ -21,9 +22,15 @@ Every message says what happened, to which id, and what to do about it.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from langchain_core.exceptions import LangChainException
 
+if TYPE_CHECKING:
+    from langchain_rag.lifecycle.index_report import IndexReport
+
 __all__ = [
+    "CleanupRefusedError",
     "ConcurrentWriteError",
     "ConfigurationError",
     "CorruptStoreError",
@@ -94,6 +101,18 @@ class ConcurrentWriteError(RAGError):
             "batch was written; make this call again when the other one has returned."
         )
         return cls(message)
+
+
+class CleanupRefusedError(RAGError):
+    """`rag.index()` would delete more documents than it may. None of them was deleted.
+
+    Attributes:
+        report: What was done before; None where nothing was.
+    """
+
+    def __init__(self, message: str, report: IndexReport | None = None) -> None:
+        super().__init__(message)
+        self.report = report
 
 
 class StoreError(RAGError):

@@ -15,6 +15,8 @@ from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
 from pytest_socket import disable_socket, enable_socket
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from langchain_rag.document_transformers.llm import LLMDocumentTransformer
+from langchain_rag.document_transformers.retrying import Retries
 from langchain_rag.storage import create_engine
 from langchain_rag.testing import DRIVERS, CountingEmbeddings, Driver
 from tests import postgres
@@ -46,6 +48,12 @@ def driver(request: pytest.FixtureRequest) -> Driver:
     """Runs a test twice: `await driver(rag, "add_documents", docs, ids=...)`."""
     driver: Driver = request.param
     return driver
+
+
+@pytest.fixture(autouse=True)
+def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Model calls that failed are tried again at once."""
+    monkeypatch.setattr(LLMDocumentTransformer, "retries", Retries(first=0, most=0))
 
 
 @pytest.fixture(autouse=True)

@@ -154,7 +154,7 @@ def _again(document_ids: Sequence[str]) -> list[str]:
         return []
     names = ", ".join(repr(id_) for id_ in document_ids[:3])
     more = f" and {len(document_ids) - 3:,} more" if len(document_ids) > 3 else ""
-    return [f"Import again, since text was lost: {names}{more}."]
+    return [f"Import again, since something was lost, or failed: {names}{more}."]
 
 
 def _said(findings: Sequence[Finding]) -> str:

@@ -64,6 +64,9 @@ class Backend:
             delete before the first row is added. None for all others.
         fitted: Turns rows into such as the store's collection takes. None for stores that
             take any flat metadata.
+        relabel: Gives rows other metadata without embedding their texts again, and returns
+            the ids of those that were there with the same text. None for stores that can only
+            be given the whole row.
         filtering: Search arguments to add where a filter is given.
         filtered_from: Returns how many hits a search with a filter has to fetch to miss
             none, for stores that filter what they have fetched. None for all others.
@@ -81,6 +84,7 @@ class Backend:
     refusal: Callable[[], RAGError | None] | None = None
     exists: Callable[[], bool] | None = None
     fitted: Callable[[Sequence[Document]], list[Document]] | None = None
+    relabel: Callable[[Sequence[Document]], set[str]] | None = None
     filtering: Mapping[str, Any] = field(default_factory=dict[str, Any])
     filtered_from: Callable[[], int] | None = None
     dense: DenseStore | None = None

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from langchain_core.documents import Document
 
+from langchain_rag._documents import document_of
 from langchain_rag.backends.backend import Backend, DenseStore, Row
 
 _PAGE: Final = 1_000
@@ -28,6 +29,7 @@ def backend(store: Any, name: str) -> Backend:
     return Backend(
         name,
         fitted=lambda rows: _fitted(store, rows),
+        relabel=lambda rows: _relabel(store, rows),
         dense=dense,
         rows=lambda: _rows(store),
     )
@@ -37,13 +39,24 @@ def _fitted(store: Any, rows: Sequence[Document]) -> list[Document]:
     """Name the metadata keys that are to go."""
     there = dict(_metadata(store, [str(row.id) for row in rows]))
     return [
-        Document(
-            id=row.id,
-            page_content=row.page_content,
-            metadata=dict.fromkeys(there.get(str(row.id), ())) | row.metadata,
+        row
+        if str(row.id) not in there
+        else document_of(
+            row.page_content, dict.fromkeys(there[str(row.id)]) | row.metadata, row.id
         )
         for row in rows
     ]
+
+
+def _relabel(store: Any, rows: Sequence[Document]) -> set[str]:
+    """Change the metadata of rows whose texts are as they were."""
+    page = store.get(ids=[str(row.id) for row in rows], include=["documents"])
+    texts = dict(zip(page["ids"], page["documents"], strict=True))
+    same = [row for row in rows if texts.get(str(row.id)) == row.page_content]
+    ids = [str(row.id) for row in same]
+    if ids:
+        store._collection.update(ids=ids, metadatas=[row.metadata for row in same])  # noqa: SLF001
+    return set(ids)
 
 
 def _rows(store: Any) -> Iterator[Row]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
+
+from langchain_core.documents import Document
 
 from langchain_rag.backends.backend import Backend, DenseStore, Row
 
@@ -19,12 +21,21 @@ def backend(store: InMemoryVectorStore, name: str) -> Backend:
         for id_, row in list(store.store.items()):
             yield id_, dict(row["metadata"])
 
+    def relabel(rows: Sequence[Document]) -> set[str]:
+        found: set[str] = set()
+        for row in rows:
+            there = store.store.get(str(row.id))
+            if there is not None and there["text"] == row.page_content:
+                there["metadata"] = dict(row.metadata)
+                found.add(str(row.id))
+        return found
+
     dense = DenseStore(
         scored=store.similarity_search_with_score_by_vector,
         # Its scores are similarities already, and it has no relevance function.
         relevance=_clamping,
     )
-    return Backend(name, dense=dense, rows=rows)
+    return Backend(name, relabel=relabel, dense=dense, rows=rows)
 
 
 def _clamping() -> Callable[[float], float]:

@@ -31,9 +31,9 @@ def backend_of(store: object) -> Backend:
     """Say what is known of a vector store.
 
     A store that wraps another one, and has it as `inner` or `vectorstore`, is looked
-    through, at any depth, for everything but the search by vector, which would pass it by.
-    A class in the table serves its subclasses too; one that overrides a search is asked by
-    text.
+    through, at any depth, for everything but the search by vector and the change of metadata
+    alone, which would pass it by. A class in the table serves its subclasses too; one that
+    overrides a search is asked by text, and one that overrides adding is given whole rows.
 
     Args:
         store: A vector store.
@@ -51,13 +51,21 @@ def backend_of(store: object) -> Backend:
         >>> list(backend.rows())
         [('1', {'page': 1})]
     """
-    for inner in _unwrapped(store):
+    for inner in unwrapped(store):
         names = [_dotted(kind) for kind in type(inner).__mro__]
         name = next((name for name in names if name in _FACTORIES), None)
         if name is not None:
             found = _FACTORIES[name](inner, name)
-            dense = inner is store and not _overrides_search(inner, names.index(name))
-            return found if dense else replace(found, dense=None)
+            if inner is not store:
+                # What goes past a wrapper's own methods is not for it.
+                return replace(found, dense=None, relabel=None)
+            dense = not _overrides(inner, names.index(name), "search")
+            relabel = not _overrides(inner, names.index(name), "add")
+            return replace(
+                found,
+                dense=found.dense if dense else None,
+                relabel=found.relabel if relabel else None,
+            )
     return Backend(_dotted(type(store)))
 
 
@@ -82,8 +90,12 @@ def register_backend(dotted_class: str, factory: BackendFactory) -> None:
     _FACTORIES[dotted_class] = factory
 
 
-def _unwrapped(store: object) -> Iterator[object]:
-    """Yield a store, what it wraps, what that wraps, ..."""
+def unwrapped(store: object) -> Iterator[object]:
+    """Yield a store, what it wraps, what that wraps, ...
+
+    Args:
+        store: Any store.
+    """
     seen: list[object] = []
     while store is not None and not any(store is one for one in seen):
         yield store
@@ -97,12 +109,10 @@ def _property(store: object, name: str) -> object:
     return getattr(store, name, None) if hasattr(type(store), name) else None
 
 
-def _overrides_search(store: object, depth: int) -> bool:
-    # A subclass may have made the search by text into something else.
+def _overrides(store: object, depth: int, what: str) -> bool:
+    # A subclass may have made the search by text, or adding, into something else.
     return any(
-        "search" in attribute
-        for kind in type(store).__mro__[:depth]
-        for attribute in vars(kind)
+        what in attribute for kind in type(store).__mro__[:depth] for attribute in vars(kind)
     )
 
 

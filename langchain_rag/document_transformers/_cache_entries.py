@@ -11,21 +11,12 @@ import hashlib
 import json
 import logging
 import re
-import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from threading import Lock
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple, cast
 
 from langchain_rag.document_transformers._patterns import SURROGATE_OR_NUL
 
-if TYPE_CHECKING:
-    from datetime import timedelta
-
 logger = logging.getLogger(__name__)
-
-END_OF_TIME: Final = 1e11
-"""In seconds since 1970. A stored time beyond it, or before 1970, is damaged."""
 
 _DIGEST: Final = re.compile("[0-9a-f]{64}")
 
@@ -168,53 +159,6 @@ def log_damage(name: str, error: ValueError) -> None:
         name,
         error,
     )
-
-
-def now() -> float:
-    """Return the time in seconds since 1970."""
-    return time.time()
-
-
-def cutoff(older_than: timedelta | None) -> float | None:
-    """Return the time before which entries are old.
-
-    Args:
-        older_than: Their least age, None for any.
-
-    Raises:
-        ValueError: If it is negative, which would purge everything.
-    """
-    if older_than is None:
-        return None
-    if older_than.total_seconds() < 0:
-        msg = f"older_than is {older_than}: give a positive timedelta, or none to purge all."
-        raise ValueError(msg)
-    return now() - older_than.total_seconds()
-
-
-@dataclass
-class Tally:
-    """Counts what was found; for several threads.
-
-    Attributes:
-        hits: Keys that were found.
-        misses: Keys that were not.
-    """
-
-    hits: int = 0
-    misses: int = 0
-    _lock: Lock = field(default_factory=Lock, repr=False, compare=False)
-
-    def count(self, found: Sequence[object]) -> None:
-        """Count what a call found.
-
-        Args:
-            found: Its results, None for what is missing.
-        """
-        misses = sum(one is None for one in found)
-        with self._lock:
-            self.hits += len(found) - misses
-            self.misses += misses
 
 
 def _fault(key: CacheKey, pieces: Sequence[CachedPiece]) -> str | None:

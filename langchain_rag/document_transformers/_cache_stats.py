@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from langchain_rag._caches import summary
+
+if TYPE_CHECKING:
+    from datetime import datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,27 +40,9 @@ class CacheStats:
     newest: datetime | None = None
 
     def __str__(self) -> str:
-        lines = [f"{self.entries:,} answers, {self.characters:,} characters"]
-        # On one line each, whatever a damaged store has for a name.
-        lines += [f"- {_shown(name)}: {n:,}" for name, n in sorted(self.by_transformer.items())]
-        if self.oldest and self.newest:
-            lines.append(
-                f"written {self.oldest:%Y-%m-%d %H:%M} to {self.newest:%Y-%m-%d %H:%M}"
-            )
-        asked = self.hits + self.misses
-        share = f" ({self.hits / asked:.0%} hits)".replace("%", " %") if asked else ""
-        lines.append(f"{self.hits:,} hits and {self.misses:,} misses{share}")
-        return "\n".join(lines)
-
-
-def moment_of(seconds: float | None) -> datetime | None:
-    """Return a stored time.
-
-    Args:
-        seconds: Seconds since 1970, None if there is none.
-    """
-    return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
-
-
-def _shown(name: str) -> str:
-    return "".join(char if char.isprintable() else " " for char in name)[:100]
+        return summary(
+            f"{self.entries:,} answers, {self.characters:,} characters",
+            self.by_transformer,
+            (self.oldest, self.newest),
+            (self.hits, self.misses),
+        )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
+from langchain_rag import _caches
 from langchain_rag.document_transformers import _cache_entries
 from langchain_rag.document_transformers._cache_entries import CachedPiece
 
@@ -43,7 +44,7 @@ class Entry(NamedTuple):
                 "transformer": str(transformer),
                 "created_at": float() | int() as created_at,
                 "pieces": pieces,
-            } if version == _VERSION and 0 <= created_at < _cache_entries.END_OF_TIME:
+            } if version == _VERSION and 0 <= created_at < _caches.END_OF_TIME:
                 return cls(transformer, float(created_at), _cache_entries.pieces_of(pieces))
             case _:
                 msg = f"it is no entry of version {_VERSION}"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
 from typing import TYPE_CHECKING, Any, Final
 
 from langchain_core.documents import Document
 
+from langchain_rag._documents import copied, document_of
 from langchain_rag._reserved import (
     CHUNK,
     DOCUMENT,
@@ -35,11 +35,8 @@ def shown(document: Document) -> Document:
     Returns:
         A document of its own, with the same id.
     """
-    return Document(
-        id=document.id,
-        page_content=document.page_content,
-        metadata=deepcopy(without_reserved(document.metadata)),
-    )
+    metadata = copied(without_reserved(document.metadata))
+    return document_of(document.page_content, metadata, document.id)
 
 
 def made_of(
@@ -62,12 +59,12 @@ def made_of(
     Returns:
         A document without an id that shares nothing with the arguments.
     """
-    own = deepcopy(without_reserved(dict(metadata)))
-    own |= {key: deepcopy(source.metadata[key]) for key in CARRIED if key in source.metadata}
+    own = copied(without_reserved(dict(metadata)))
+    own |= copied({key: source.metadata[key] for key in CARRIED if key in source.metadata})
     own[TRANSFORMER] = transformer
     if kind is not None:
         own[KIND] = kind
-    return Document(page_content=text, metadata=own)
+    return document_of(text, own)
 
 
 def name_of(document: Document) -> str:

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 from langchain_core.documents import Document
 from langchain_core.language_models import BaseLanguageModel
 from langchain_core.messages import BaseMessage
+from langchain_core.prompt_values import PromptValue
 from langchain_core.prompts import BasePromptTemplate
 from langchain_core.runnables import Runnable
 
@@ -65,6 +66,7 @@ class Asked:
         position: Its position in the window.
         document: The document.
         inputs: The prompt's variables.
+        prompt: The prompt, filled in.
         echoes: The lines of the prompt that are not the document's, to be dropped from
             the answer.
     """
@@ -72,6 +74,7 @@ class Asked:
     position: int
     document: Document
     inputs: dict[str, Any]
+    prompt: PromptValue
     echoes: frozenset[str]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from langchain_core.documents import Document
+from langchain_core.documents import BaseDocumentTransformer, Document
 
 from langchain_rag._together import arun_together, run_together
 from langchain_rag.document_transformers._documents import made_of, name_of, shown
@@ -21,6 +21,7 @@ from langchain_rag.document_transformers._groups import (
 from langchain_rag.document_transformers.fingerprint import digest
 from langchain_rag.document_transformers.identity import class_of, public_parameters
 from langchain_rag.document_transformers.operators import Composable
+from langchain_rag.document_transformers.overseeing import overseer_of
 from langchain_rag.errors import TransformerError
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from langchain_rag._flow import Flow
     from langchain_rag.document_transformers._groups import Group
 
-__all__ = ["LazyDocumentTransformer"]
+__all__ = ["LazyDocumentTransformer", "flow_of", "limit_of"]
 
 MAX_CONCURRENCY: Final = 16
 """Calls in flight where the caller's config says nothing: a bound that servers bear."""
@@ -128,8 +129,7 @@ class LazyDocumentTransformer(Composable):
         Raises:
             TransformerError: A document could not be transformed.
         """
-        flow = self._transform_groups([*groups_of(documents)], config)
-        return flat(run_together(flow, limit_of(config)))
+        return run_together(self._flat_groups(documents, config), limit_of(config))
 
     async def atransform_documents(
         self,
@@ -139,8 +139,7 @@ class LazyDocumentTransformer(Composable):
         **kwargs: Any,  # noqa: ARG002 - LangChain's signature
     ) -> list[Document]:
         """Async form of `transform_documents`: the same arguments, results and errors."""
-        flow = self._transform_groups([*groups_of(documents)], config)
-        return flat(await arun_together(flow, limit_of(config)))
+        return await arun_together(self._flat_groups(documents, config), limit_of(config))
 
     def lazy_transform_documents(
         self,
@@ -181,7 +180,7 @@ class LazyDocumentTransformer(Composable):
     def _transform_window(
         self,
         documents: Sequence[Document],
-        config: RunnableConfig | None,  # noqa: ARG002 - for those that call models
+        config: RunnableConfig | None,
     ) -> Flow[list[Group]]:
         """Transform documents that are handed over together.
 
@@ -195,7 +194,16 @@ class LazyDocumentTransformer(Composable):
             One list of results for each document.
         """
         yield from ()
-        return [self._transform_one(document) for document in documents]
+        overseer = overseer_of(config)
+        made: list[Group] = []
+        for document in documents:
+            try:
+                made.append(self._transform_one(document))
+            except TransformerError as error:
+                if not overseer.note(document, error):
+                    raise
+                made.append([])
+        return made
 
     def _transform_one(self, document: Document) -> Group:
         try:
@@ -242,6 +250,11 @@ class LazyDocumentTransformer(Composable):
         results = iter(made)
         return [flat([next(results) for _ in group]) for group in groups]
 
+    def _flat_groups(
+        self, documents: Iterable[Document], config: RunnableConfig | None
+    ) -> Flow[list[Document]]:
+        return flat((yield from self._transform_groups([*groups_of(documents)], config)))
+
     def _lazy_groups(
         self, groups: Iterable[Group], config: RunnableConfig | None
     ) -> Iterator[Group]:
@@ -256,6 +269,32 @@ class LazyDocumentTransformer(Composable):
                 flow = self._transform_groups(window, config)
                 for group in await arun_together(flow, limit_of(config)):
                     yield group
+
+
+def flow_of(
+    transformer: BaseDocumentTransformer,
+    documents: Sequence[Document],
+    config: RunnableConfig | None,
+) -> Flow[list[Document]] | None:
+    """Return `transform_documents` as a flow, so that its calls share the caller's driver.
+
+    Args:
+        transformer: Any transformer.
+        documents: What to transform.
+        config: The caller's config.
+
+    Returns:
+        A flow; None for a transformer that is not this package's, or overrides the method.
+    """
+    if not isinstance(transformer, LazyDocumentTransformer):
+        return None
+    kind, base = type(transformer), LazyDocumentTransformer
+    if (
+        kind.transform_documents is not base.transform_documents
+        or kind.atransform_documents is not base.atransform_documents
+    ):
+        return None
+    return transformer._flat_groups(documents, config)  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
 
 
 def limit_of(config: RunnableConfig | None) -> int:

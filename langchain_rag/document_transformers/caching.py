@@ -13,15 +13,14 @@ from __future__ import annotations
 
 import hashlib
 import re
-from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from langchain_core.runnables import run_in_executor
-from langchain_core.stores import BaseStore, InMemoryBaseStore
-
+from langchain_rag import _caches
+from langchain_rag._caches import Tally, moment_of, names_in, pages
 from langchain_rag._flow import Flow, arun, call, run
 from langchain_rag.document_transformers import _cache_entries
 from langchain_rag.document_transformers._cache_entries import CachedPiece, CacheKey
-from langchain_rag.document_transformers._cache_stats import CacheStats, moment_of
+from langchain_rag.document_transformers._cache_stats import CacheStats
 from langchain_rag.document_transformers._cache_values import Entry, decoded, is_doomed, read
 
 if TYPE_CHECKING:
@@ -37,12 +36,6 @@ __all__ = [
     "CachedPiece",
     "VariationCache",
 ]
-
-_PAGE: Final = 1000
-"""Values that are read, or deleted, in one call of the store."""
-
-_KEY_BY_KEY: Final = [vars(kind)["ayield_keys"] for kind in (BaseStore, InMemoryBaseStore)]
-"""LangChain's own ways to list keys asynchronously."""
 
 
 @runtime_checkable
@@ -150,7 +143,7 @@ class ByteStoreVariationCache:
         of = hashlib.sha256(namespace.encode("utf-8", "surrogatepass")).hexdigest()[:32]
         self._prefix = f"variations/{of}/"
         self._ours = re.compile(re.escape(self._prefix) + "[0-9a-f]{64}/[0-9a-f]{64}")
-        self._tally = _cache_entries.Tally()
+        self._tally = Tally()
 
     def __repr__(self) -> str:
         store = type(self.store).__name__  # whose own repr may show credentials
@@ -210,7 +203,7 @@ class ByteStoreVariationCache:
         values = [
             (
                 self._prefix + name,
-                Entry(key.transformer, _cache_entries.now(), pieces).encoded(),
+                Entry(key.transformer, _caches.now(), pieces).encoded(),
             )
             for name, (key, pieces) in _cache_entries.cachable(pairs).items()
         ]
@@ -218,10 +211,10 @@ class ByteStoreVariationCache:
             yield from call(self.store.mset, self.store.amset, values)
 
     def _purge(self, transformer: str | None, older_than: timedelta | None) -> Flow[int]:
-        before = _cache_entries.cutoff(older_than)
-        names = yield from self._names()
+        before = _caches.cutoff(older_than)
+        names = yield from names_in(self.store, self._prefix, self._ours)
         purged = 0
-        for page in _pages(names):
+        for page in pages(names):
             doomed = page
             if transformer is not None or before is not None:
                 values = yield from call(self.store.mget, self.store.amget, page)
@@ -238,7 +231,7 @@ class ByteStoreVariationCache:
     def _stats(self) -> Flow[CacheStats]:
         characters, by_transformer = 0, dict[str, int]()
         oldest = newest = None
-        for page in _pages((yield from self._names())):
+        for page in pages((yield from names_in(self.store, self._prefix, self._ours))):
             values = yield from call(self.store.mget, self.store.amget, page)
             for entry in filter(None, map(decoded, values)):
                 characters += _cache_entries.characters_of(entry.pieces)
@@ -255,28 +248,3 @@ class ByteStoreVariationCache:
             moment_of(oldest),
             moment_of(newest),
         )
-
-    def _names(self) -> Flow[list[str]]:
-        store = self.store
-
-        def list_names() -> list[str]:
-            if isinstance(store, InMemoryBaseStore):
-                # Another thread may write while we look; a copy is made in one step.
-                names = list(store.store)
-            else:
-                names = [str(name) for name in store.yield_keys(prefix=self._prefix)]
-            return [name for name in names if self._ours.fullmatch(name)]
-
-        async def alist_names() -> list[str]:
-            if type(store).ayield_keys in _KEY_BY_KEY:
-                # They go to the executor and back for each key.
-                return await run_in_executor(None, list_names)
-            # LangChain declares an async generator in a way that type checkers misread.
-            names: Any = store.ayield_keys(prefix=self._prefix)
-            return [str(name) async for name in names if self._ours.fullmatch(str(name))]
-
-        return (yield from call(list_names, alist_names))
-
-
-def _pages(names: list[str]) -> list[list[str]]:
-    return [names[start : start + _PAGE] for start in range(0, len(names), _PAGE)]

@@ -1,19 +1,23 @@
 """What the transformers that ask a language model have in common.
 
-Each document is one call of `prompt | model`. The calls of all documents, and of all
+Each document is one call of the model. The calls of all documents, and of all
 transformers side by side, run together, as many at a time as `max_concurrency` says.
 """
 
 from __future__ import annotations
 
+import logging
+import random
 from abc import abstractmethod
+from datetime import UTC, datetime
+from itertools import count
 from typing import TYPE_CHECKING, Any, cast
 
 from langchain_core.prompts import BasePromptTemplate, PromptTemplate
-from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
+from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import ensure_config
 
-from langchain_rag._flow import Flow, call_counted, gather
+from langchain_rag._flow import Flow, call_counted, gather, pause
 from langchain_rag.document_transformers._documents import made_of, name_of, shown
 from langchain_rag.document_transformers._groups import Group
 from langchain_rag.document_transformers.asking import (
@@ -35,22 +39,35 @@ from langchain_rag.document_transformers.identity import (
     identity_of_model,
     identity_of_prompt,
 )
+from langchain_rag.document_transformers.overseeing import Overseer, overseer_of
 from langchain_rag.document_transformers.parsing import lines_of, printable
-from langchain_rag.document_transformers.remembering import Memory, without_cache
+from langchain_rag.document_transformers.remembering import Memory, without_ours
+from langchain_rag.document_transformers.retrying import Retries
 from langchain_rag.errors import ConfigurationError, TransformerError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from langchain_core.documents import Document
+    from langchain_core.prompt_values import PromptValue
 
 __all__ = ["LLMDocumentTransformer"]
+
+_log = logging.getLogger(__name__)
 
 
 class LLMDocumentTransformer(LazyDocumentTransformer):
     """Base of the transformers that ask a language model about each document.
 
     Blank documents are passed over: they cost no call and have no results.
+
+    A call that fails in passing (too many requests, a server that is down, a connection that
+    breaks) is made again, later and later, as `retries` says; a server's Retry-After is
+    honoured. That comes on top of what the model's own class does (`max_retries`).
+
+    Attributes:
+        retries: When to try again what failed in passing; set it on the transformer to
+            change it.
 
     Args:
         llm: A chat model, a completion model, or either with arguments bound.
@@ -65,6 +82,7 @@ class LLMDocumentTransformer(LazyDocumentTransformer):
     """
 
     window_size: int = 32
+    retries: Retries = Retries()
 
     def __init__(
         self,
@@ -106,9 +124,6 @@ class LLMDocumentTransformer(LazyDocumentTransformer):
     def _parameters(self) -> dict[str, Any]:
         """Return what the results depend on besides prompt, model and input."""
         return {name: identity(value) for name, value in self._variables().items()}
-
-    def _chain(self) -> Runnable[Any, Any]:
-        return self.prompt | self.llm | RunnableLambda(text_of)
 
     @property
     def fingerprint(self) -> str | None:
@@ -161,16 +176,38 @@ class LLMDocumentTransformer(LazyDocumentTransformer):
             if document.page_content.strip()
         ]
         memory = Memory(self, config)
+        overseer = overseer_of(config)
         known = yield from memory.recall(pending)
+        overseer.found(len(known))
         new = [asked for asked in pending if asked.position not in known]
         own = self._config(config)
-        results = yield from gather([self._ask(asked, own, memory) for asked in new])
+        flows = [self._attempt(asked, own, memory, overseer) for asked in new]
+        results = yield from gather(flows)
         for asked, pieces in zip(new, pieces_of(self, new, results), strict=True):
             known[asked.position] = pieces
         for asked in pending:
             pieces = known[asked.position]
             made[asked.position] = [self._made(piece, asked) for piece in pieces]
         return made
+
+    def _attempt(
+        self, asked: Asked, config: RunnableConfig, memory: Memory, overseer: Overseer
+    ) -> Flow[list[Piece]]:
+        """Ask about one document, unless the overseer wants to know only what it would take."""
+        if overseer.dry_run:
+            overseer.left_out(asked.prompt)
+            return self._expected(asked)
+        try:
+            config = overseer.config_for(asked.document, config)
+            return (yield from self._ask(asked, config, memory))
+        except Exception as error:
+            if not overseer.note(asked.document, _named(self, error)):
+                raise
+            return []
+
+    def _expected(self, asked: Asked) -> list[Piece]:
+        """Return as many pieces as an answer is likely to have, for a dry run."""
+        return [Piece(self.kind or type(self).__name__, asked.document.page_content)]
 
     def _ask(self, asked: Asked, config: RunnableConfig, memory: Memory) -> Flow[list[Piece]]:
         """Ask about one document until an answer has something usable in it."""
@@ -189,15 +226,54 @@ class LLMDocumentTransformer(LazyDocumentTransformer):
         attempt: int,  # noqa: ARG002 - for those that ask differently the second time
     ) -> Flow[Any]:
         """Ask once."""
-        return (yield from self._call(self._chain(), asked, config))
+        answer = yield from self._call(self.llm, asked.prompt, asked, config)
+        return text_of(answer)
 
     def _call(
-        self, chain: Runnable[Any, Any], asked: Asked, config: RunnableConfig
+        self,
+        model: Runnable[Any, Any],
+        prompt: PromptValue,
+        asked: Asked,
+        config: RunnableConfig,
+        *,
+        refuses: Callable[[Exception], bool] = lambda _: False,
     ) -> Flow[Any]:
-        return (yield from call_counted(chain.invoke, chain.ainvoke, asked.inputs, config))
+        """Call a model, again and again while it fails in passing.
+
+        Args:
+            model: What to call.
+            prompt: What to ask.
+            asked: What it is about.
+            config: For the call.
+            refuses: Tells failures that will not pass.
+
+        Returns:
+            The answer.
+        """
+        for attempt in count(1):
+            try:
+                return (yield from call_counted(model.invoke, model.ainvoke, prompt, config))
+            except Exception as error:
+                seconds = self.retries.delay(
+                    attempt,
+                    error,
+                    random=random.random,
+                    now=datetime.now(UTC),
+                )
+                if seconds is None or refuses(error):
+                    raise
+                _log.info(
+                    "%s: %s for document %s; trying again in %.1f s.",
+                    type(self).__name__,
+                    type(error).__name__,
+                    name_of(asked.document),
+                    seconds,
+                )
+                yield from pause(seconds)
+        raise AssertionError  # pragma: no cover - `count` does not end
 
     def _config(self, config: RunnableConfig | None) -> RunnableConfig:
-        own = ensure_config(without_cache(config or {}))
+        own = ensure_config(without_ours(config or {}))
         # One id cannot name several runs.
         own.pop("run_id", None)
         own.setdefault("run_name", type(self).__name__)
@@ -211,8 +287,9 @@ class LLMDocumentTransformer(LazyDocumentTransformer):
         }
         self._check(inputs)
         texts = (value for value in inputs.values() if isinstance(value, str))
-        echoes = lines_of(self.prompt.format_prompt(**inputs).to_string())
-        return Asked(position, document, inputs, echoes.difference(*map(lines_of, texts)))
+        prompt = self.prompt.format_prompt(**inputs)
+        echoes = lines_of(prompt.to_string()).difference(*map(lines_of, texts))
+        return Asked(position, document, inputs, prompt, echoes)
 
     def _check(self, inputs: Mapping[str, Any]) -> None:
         missing = sorted(set(self.prompt.input_variables) - inputs.keys())
@@ -240,3 +317,12 @@ class LLMDocumentTransformer(LazyDocumentTransformer):
             " leave the document out."
         )
         return TransformerError(msg)
+
+
+def _named(transformer: LLMDocumentTransformer, error: Exception) -> Exception:
+    """Return an error that says which transformer it is of."""
+    if isinstance(error, TransformerError):
+        return error
+    named = TransformerError(f"{type(transformer).__name__}: the model call failed: {error!r}")
+    named.__cause__ = error
+    return named

@@ -11,6 +11,7 @@ from langchain_rag.document_transformers._documents import CARRIED, made_of, sho
 from langchain_rag.document_transformers._groups import Group
 from langchain_rag.document_transformers.base import LazyDocumentTransformer
 from langchain_rag.document_transformers.fingerprint import fingerprint_of
+from langchain_rag.document_transformers.overseeing import overseer_of
 from langchain_rag.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -81,16 +82,21 @@ class ForeignMember(LazyDocumentTransformer):
         kwargs: dict[str, Any] = {}
         if getattr(member, "accepts_config", False):
             kwargs["config"] = config
+        overseer = overseer_of(config)
         made: list[Group] = []
         for group in groups:
             results: Sequence[Document] = []
             if group:
-                results = yield from call(
-                    member.transform_documents,
-                    member.atransform_documents,
-                    [_lent(document) for document in group],
-                    **kwargs,
-                )
+                try:
+                    results = yield from call(
+                        member.transform_documents,
+                        member.atransform_documents,
+                        [_lent(document) for document in group],
+                        **kwargs,
+                    )
+                except Exception as error:
+                    if not overseer.note(group[0], error):
+                        raise
             made.append([self._taken(result, group) for result in results])
         return made
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import deque
+from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias, cast
 
 from langchain_rag.document_transformers._patterns import (
@@ -211,6 +212,8 @@ def _unnumbered(line: str) -> str:
     return line
 
 
+# The prompt's own lines are compared with every answer's.
+@lru_cache(maxsize=2048)
 def _compared(line: str) -> str:
     words = _unnumbered(line).casefold().split()
     return " ".join(words).strip(" .:;,!*_\"'" + MARKS)
@@ -248,6 +251,8 @@ def _texts(data: Json) -> list[str]:
 
 
 def _json_of(answer: str) -> Json:
+    if "{" not in answer and "[" not in answer:
+        return None
     lines = _lines(answer)
     # It may be announced.
     while lines and lines[0].endswith((":", "\uff1a")):

@@ -103,6 +103,10 @@ class GenerateQuestionsTransformer(LLMDocumentTransformer):
             max_attempts=max_attempts,
         )
 
+    def _expected(self, asked: Asked) -> list[Piece]:
+        text = asked.document.page_content
+        return [Piece("questions", f"{n} {text}") for n in range(self.nb_of_questions)]
+
     def _variables(self) -> dict[str, Any]:
         return {"nb_of_questions": self.nb_of_questions}
 

@@ -20,11 +20,12 @@ from langchain_rag._flow import Flow, call, call_to_its_end
 from langchain_rag.document_transformers.asking import Asked, Piece
 from langchain_rag.document_transformers.caching import CachedPiece, CacheKey, VariationCache
 from langchain_rag.document_transformers.fingerprint import digest
+from langchain_rag.document_transformers.overseeing import OVERSEER
 
 if TYPE_CHECKING:
     from langchain_rag.document_transformers.llm import LLMDocumentTransformer
 
-__all__ = ["REFRESH", "VARIATION_CACHE", "Memory", "without_cache"]
+__all__ = ["REFRESH", "VARIATION_CACHE", "Memory", "without_ours"]
 
 _log = logging.getLogger(__name__)
 
@@ -34,6 +35,8 @@ VARIATION_CACHE: Final = "variation_cache"
 REFRESH: Final = "refresh_variations"
 """Key of `config["configurable"]`; with True the model is asked whatever the cache has, and
 the cache gets the new answers."""
+
+_OURS: Final = frozenset({VARIATION_CACHE, REFRESH, OVERSEER})
 
 
 class Memory:
@@ -106,8 +109,8 @@ class Memory:
         return CacheKey(self._name, self._fingerprint, content)
 
 
-def without_cache(config: RunnableConfig) -> RunnableConfig:
-    """Return a config for a model, which has no business with the cache.
+def without_ours(config: RunnableConfig) -> RunnableConfig:
+    """Return a config for a model, which has no business with what is only ours.
 
     Args:
         config: The caller's.
@@ -116,9 +119,8 @@ def without_cache(config: RunnableConfig) -> RunnableConfig:
         The config itself, or a copy.
     """
     configurable: dict[str, Any] = config.get("configurable") or {}
-    if configurable.keys().isdisjoint({VARIATION_CACHE, REFRESH}):
+    if configurable.keys().isdisjoint(_OURS):
         return config
-    rest = {k: v for k, v in configurable.items() if k not in {VARIATION_CACHE, REFRESH}}
     copy = config.copy()
-    copy["configurable"] = rest
+    copy["configurable"] = {k: v for k, v in configurable.items() if k not in _OURS}
     return copy

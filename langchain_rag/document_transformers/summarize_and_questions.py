@@ -114,7 +114,7 @@ class SummarizeAndQuestionsTransformer(LLMDocumentTransformer):
                 " give another model."
             )
             raise ConfigurationError(msg)
-        self._structured = None if model is None else self._structured_prompt | model
+        self._structured = model
         self._has_answered = False
         # Not what `_structured` is later: a refusing server does not change who this is.
         self._asks_structured = model is not None
@@ -165,6 +165,11 @@ class SummarizeAndQuestionsTransformer(LLMDocumentTransformer):
             max_attempts=max_attempts,
         )
 
+    def _expected(self, asked: Asked) -> list[Piece]:
+        text = asked.document.page_content
+        questions = [Piece("questions", f"{n} {text}") for n in range(self.nb_of_questions)]
+        return [Piece("summary", text), *questions]
+
     def _variables(self) -> dict[str, Any]:
         return {"nb_of_questions": self.nb_of_questions}
 
@@ -179,7 +184,8 @@ class SummarizeAndQuestionsTransformer(LLMDocumentTransformer):
         if structured is None or attempt > 0:
             return (yield from super()._answer(asked, config, attempt))
         try:
-            answer = yield from self._call(structured, asked, config)
+            prompt = self._structured_prompt.format_prompt(**asked.inputs)
+            answer = yield from self._call(structured, prompt, asked, config, refuses=_refuses)
         except Exception as error:
             if not _refuses(error):
                 raise

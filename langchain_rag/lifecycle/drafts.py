@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from langchain_core.documents import Document
 
+from langchain_rag._documents import document_of
 from langchain_rag._reserved import (
     CHUNK,
     DOCUMENT,
@@ -39,6 +40,7 @@ class DraftChunk:
         metadata_hash: Hash of its metadata.
         before: Its entry in the live manifest, if it can be built on.
         variations: What will be searched for it; None while not known.
+        incomplete: Whether a transformer failed, and its plain text stands in.
     """
 
     namespace: str
@@ -46,6 +48,7 @@ class DraftChunk:
     metadata_hash: str
     before: ChunkEntry | None
     variations: list[Variation] | None = None
+    incomplete: bool = False
 
     @property
     def unchanged(self) -> bool:
@@ -55,11 +58,11 @@ class DraftChunk:
     @property
     def input(self) -> Document:
         """The document to hand to the `chunk_transformer`."""
-        return Document(
+        return document_of(
+            self.record.content,
+            codec.decode(self.record.metadata),
             # For errors only: whoever reads one knows the document, not the key.
-            id=f"{self.record.document_id}/{self.record.key}",
-            page_content=self.record.content,
-            metadata=codec.decode(self.record.metadata),
+            f"{self.record.document_id}/{self.record.key}",
         )
 
     @property
@@ -68,7 +71,9 @@ class DraftChunk:
         if self.before is not None and self.variations is None:
             return replace(self.before, metadata_hash=self.metadata_hash)
         kinds = Counter(variation.kind for variation in self.variations or ())
-        return ChunkEntry(self.record.key, self.metadata_hash, tuple(kinds.items()))
+        return ChunkEntry(
+            self.record.key, self.metadata_hash, tuple(kinds.items()), self.incomplete
+        )
 
 
 def draft_chunks(
@@ -77,6 +82,8 @@ def draft_chunks(
     namespace: str,
     old: Manifest | None,
     chunk_fingerprint: str | None,
+    *,
+    ignored: frozenset[str] = frozenset(),
 ) -> list[DraftChunk]:
     """Make chunks of what the `parent_transformer` returned for a document.
 
@@ -86,6 +93,7 @@ def draft_chunks(
         namespace: Namespace of the store.
         old: The live manifest of the document.
         chunk_fingerprint: Identity of the `chunk_transformer`, None where it has none.
+        ignored: Metadata keys whose change is no change.
 
     Returns:
         The chunks in reading order. Those that may build on the live version know it.
@@ -104,7 +112,7 @@ def draft_chunks(
         raise TransformerError(message)
     whole = len(kept) == 1 and kept[0].page_content == source.content
     reusable = (
-        {entry.key: entry for entry in old.chunks}
+        {entry.key: entry for entry in old.chunks if not entry.incomplete}
         if old and chunk_fingerprint is not None and old.chunk_fingerprint == chunk_fingerprint
         else {}
     )
@@ -126,7 +134,7 @@ def draft_chunks(
             fan_out=before.fan_out if before else 0,
         )
         ordinals[content] += 1
-        metadata_hash = identity.digest(codec.canonical(metadata))
+        metadata_hash = identity.metadata_hash(metadata, ignored)
         chunks.append(DraftChunk(namespace, record, metadata_hash, before))
     return chunks
 
@@ -176,6 +184,26 @@ def set_variations(
         )
         raise TransformerError(message)
     keep_variations(chunk, list(variations.values()))
+
+
+def stand_in(chunk: DraftChunk, outputs: Sequence[Document]) -> None:
+    """Give a chunk its plain text, since a transformer failed, beside what others made of it.
+
+    Args:
+        chunk: The chunk; it is changed.
+        outputs: What came of it.
+    """
+    made = [output for output in outputs if output.page_content.strip()]
+    try:
+        set_variations(chunk, made, None)
+    except (InvalidDocumentError, TransformerError):
+        chunk.variations = []  # nothing usable, or nothing that can be stored
+    content = chunk.record.content
+    plain = Variation(WHOLE_CHUNK, None, content, {})
+    kept = [one for one in chunk.variations or () if one.kind != WHOLE_CHUNK]
+    copied = any(one.text == content for one in kept)
+    keep_variations(chunk, kept if copied else [*kept, plain])
+    chunk.incomplete = True
 
 
 def own_keys(
@@ -250,7 +278,7 @@ def rows_of(chunk: DraftChunk) -> list[Document]:
             metadata[NAMESPACE] = chunk.namespace
         id_ = identity.variation_id(chunk.record.key, variation.kind, positions[variation.kind])
         positions[variation.kind] += 1
-        rows.append(Document(id=id_, page_content=variation.text, metadata=metadata))
+        rows.append(document_of(variation.text, metadata, id_))
     return rows
 
 

@@ -8,8 +8,17 @@ of parts collide by moving a separator. All ids have the shape of a UUID, since 
 from __future__ import annotations
 
 import hashlib
+import re
 import uuid
-from typing import Final
+from collections.abc import Collection
+from typing import Any, Final
+
+from langchain_rag.lifecycle import codec
+
+_OURS: Final = re.compile(
+    r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+).fullmatch
+"""What `str(uuid.UUID(text))` leaves as it is."""
 
 _MANIFESTS: Final = "manifests"
 _INTENTS: Final = "intents"
@@ -30,17 +39,22 @@ def digest(*parts: str) -> str:
         >>> digest("a", "bc") == digest("ab", "c")
         False
     """
-    state = hashlib.sha256()
+    said: list[bytes] = []
     for part in parts:
         data = part.encode("utf-8", "surrogatepass")
-        state.update(len(data).to_bytes(8, "big"))
-        state.update(data)
-    return state.hexdigest()
+        said += (len(data).to_bytes(8, "big"), data)
+    return hashlib.sha256(b"".join(said)).hexdigest()
 
 
 def _uuid(*parts: str) -> str:
-    # Version 5 is "a name, hashed"; only the hash function differs from the RFC's SHA-1.
-    return str(uuid.UUID(hex=digest(*parts)[:32], version=5))
+    # Version 5 is "a name, hashed"; only the hash function differs from the RFC's SHA-1. The
+    # two marks are set by hand: `uuid.UUID` takes twice as long as the hash.
+    hex_ = digest(*parts)
+    variant = _VARIANT[hex_[16]]
+    return f"{hex_[:8]}-{hex_[8:12]}-5{hex_[13:16]}-{variant}{hex_[17:20]}-{hex_[20:32]}"
+
+
+_VARIANT: Final = {digit: "89ab"[int(digit, 16) & 3] for digit in "0123456789abcdef"}
 
 
 def document_id(source_id: str | None, content: str, metadata: str) -> str:
@@ -56,6 +70,34 @@ def document_id(source_id: str | None, content: str, metadata: str) -> str:
     """
     source = () if source_id is None else (source_id,)
     return _uuid("document", *source, content, metadata)
+
+
+def positional_id(source_id: str, position: int) -> str:
+    """Name a document by its place, so that it keeps its id when its text changes.
+
+    Args:
+        source_id: Its source.
+        position: How many documents of the source come before it.
+
+    Returns:
+        A UUID.
+    """
+    return _uuid("position", source_id, str(position))
+
+
+def metadata_hash(metadata: dict[str, Any], ignored: Collection[str] = ()) -> str:
+    """Hash metadata.
+
+    Args:
+        metadata: Encoded metadata.
+        ignored: Keys to leave out.
+
+    Returns:
+        64 hexadecimal digits.
+    """
+    if ignored:
+        metadata = {key: value for key, value in metadata.items() if key not in ignored}
+    return digest(codec.canonical(metadata))
 
 
 def chunk_key(namespace: str, document_id: str, content: str, ordinal: int) -> str:
@@ -131,6 +173,8 @@ class StorageKeys:
 
 def _safe(chunk_key: str) -> str:
     """Return the key itself where it is one of ours; hash whatever else a caller gives."""
+    if _OURS(chunk_key):
+        return chunk_key
     try:
         return str(uuid.UUID(chunk_key))
     except ValueError:

@@ -8,16 +8,18 @@ that drops metadata is called with one input at a time instead, which leaves no 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from copy import deepcopy
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 from weakref import WeakValueDictionary
 
 from langchain_core.documents import BaseDocumentTransformer, Document
 from langchain_core.runnables import RunnableConfig
 
+from langchain_rag._documents import copied, document_of
 from langchain_rag._flow import Flow, call
 from langchain_rag._reserved import LINEAGE
+from langchain_rag.document_transformers.base import flow_of
+from langchain_rag.document_transformers.overseeing import Overseer
 from langchain_rag.errors import TransformerError
 
 Outputs: TypeAlias = list[list[Document]]
@@ -32,6 +34,7 @@ def transform(
     transformer: BaseDocumentTransformer,
     inputs: Sequence[Document],
     config: RunnableConfig | None,
+    overseer: Overseer | None = None,
 ) -> Flow[Outputs]:
     """Run a transformer over a batch.
 
@@ -39,6 +42,7 @@ def transform(
         transformer: LangChain's, ours, or a user's.
         inputs: Documents with ids, which errors name. They are not changed.
         config: Callbacks, tags and concurrency, for transformers that accept them.
+        overseer: Notes what fails for one input, where it is tolerant.
 
     Returns:
         The outputs of each input.
@@ -48,48 +52,57 @@ def transform(
     """
     if not inputs:
         return []
+    if overseer is None:
+        overseer = Overseer()
+    else:
+        config = overseer.within(config or {})
+    numbered = list(enumerate(inputs))
     if len(inputs) > 1 and id(transformer) not in _drops_metadata:
-        outputs = yield from _call(transformer, inputs, config)
-        grouped = _group(outputs, len(inputs))
-        if grouped is not None:
-            return grouped
-        _drops_metadata[id(transformer)] = transformer
+        try:
+            outputs = yield from _call(transformer, numbered, config)
+        except TransformerError:
+            # One of them may be to blame, and the transformer does not say which.
+            if not overseer.tolerant:
+                raise
+        else:
+            grouped = _group(outputs, len(inputs))
+            if grouped is not None:
+                return grouped
+            _drops_metadata[id(transformer)] = transformer
     result: Outputs = []
-    for source in inputs:
-        outputs = yield from _call(transformer, [source], config)
+    for number, source in numbered:
+        try:
+            outputs = yield from _call(transformer, [(number, source)], config)
+        except TransformerError as error:
+            if not overseer.tolerant:
+                raise
+            overseer.trouble(number, error)
+            outputs = []
         result.append([_inherit(source, output) for output in outputs])
     return result
 
 
 def _call(
     transformer: BaseDocumentTransformer,
-    inputs: Sequence[Document],
+    numbered: Sequence[tuple[int, Document]],
     config: RunnableConfig | None,
 ) -> Flow[list[Document]]:
+    inputs = [source for _, source in numbered]
     # Deep copies: a transformer may write into them, and may have to be called again.
     tagged = [
-        Document(
-            id=source.id,
-            page_content=source.page_content,
-            metadata={**deepcopy(source.metadata), LINEAGE: str(number)},
+        document_of(
+            source.page_content,
+            {**copied(source.metadata), LINEAGE: str(number)},
+            source.id,
         )
-        for number, source in enumerate(inputs)
+        for number, source in numbered
     ]
     options: dict[str, Any] = {}
     if config and getattr(transformer, "accepts_config", False):
         options["config"] = config
     try:
         # A transformer may answer with a generator, so its body runs in here too.
-        outputs: list[Any] = list(
-            (
-                yield from call(
-                    transformer.transform_documents,
-                    transformer.atransform_documents,
-                    tagged,
-                    **options,
-                )
-            )
-        )
+        outputs: list[Any] = list((yield from _outputs(transformer, tagged, options)))
     except TransformerError:
         raise
     except Exception as error:
@@ -107,6 +120,23 @@ def _call(
             )
             raise TransformerError(message)
     return outputs
+
+
+def _outputs(
+    transformer: BaseDocumentTransformer, tagged: list[Document], options: dict[str, Any]
+) -> Flow[Iterable[Document]]:
+    flow = flow_of(transformer, tagged, options.get("config"))
+    if flow is not None:
+        # Its calls then share one pool with those of the other batches.
+        return (yield from flow)
+    return (
+        yield from call(
+            transformer.transform_documents,
+            transformer.atransform_documents,
+            tagged,
+            **options,
+        )
+    )
 
 
 def _group(outputs: list[Document], inputs: int) -> Outputs | None:
@@ -131,7 +161,7 @@ def _inherit(source: Document, output: Document) -> Document:
 def _untagged(output: Document, metadata: dict[str, Any]) -> Document:
     # A new object: a transformer may return one object twice, or keep hold of it.
     kept = {key: value for key, value in metadata.items() if key != LINEAGE}
-    return Document(page_content=output.page_content, metadata=kept)
+    return document_of(output.page_content, kept)
 
 
 def _names(inputs: Sequence[Document]) -> str:

@@ -24,11 +24,14 @@ class ChunkEntry:
             crash in the middle of writing it in place. What was made of the chunk still
             holds.
         kinds: Number of variations of each kind, in the order in which they were made.
+        incomplete: Whether a transformer failed and the chunk's plain text stands in: the
+            next import makes its variations again.
     """
 
     key: str
     metadata_hash: str
     kinds: tuple[tuple[str, int], ...]
+    incomplete: bool = False
 
     @property
     def fan_out(self) -> int:
@@ -82,9 +85,12 @@ class Manifest:
     def doubtful(self) -> bool:
         """Whether the next import has to make the document again.
 
-        So it is where a crash left chunks half written, or a repair took out what was lost.
+        So it is where a crash left chunks half written, a repair took out what was lost, or
+        a transformer failed and a plain text stands in.
         """
-        return not (self.content_hash and self.metadata_hash)
+        return not (self.content_hash and self.metadata_hash) or any(
+            entry.incomplete for entry in self.chunks
+        )
 
     def entry(self, chunk_key: str) -> ChunkEntry | None:
         """Return the entry of a chunk, None where the document has no such chunk."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from langchain_core.documents import Document
 
@@ -21,6 +21,7 @@ class Change:
         new: Its next manifest, None for a document that goes.
         chunks: Chunk records to write, with their variations where those change.
         rows: Variations to write to the vector store.
+        relabelled: Variations of which only the metadata is another one.
     """
 
     document_id: str
@@ -28,6 +29,7 @@ class Change:
     new: Manifest | None
     chunks: list[DraftChunk]
     rows: list[Document]
+    relabelled: list[Document] = field(default_factory=list[Document])
 
     @property
     def committed(self) -> Manifest | None:
@@ -90,8 +92,15 @@ def change_of(
     ]
     if new == old and not rewritten:
         return None
-    rows = [row for chunk in rewritten if not chunk.unchanged for row in rows_of(chunk)]
-    return Change(source.document_id, old, new, rewritten, rows)
+    changed = [chunk for chunk in rewritten if not chunk.unchanged]
+    return Change(
+        source.document_id,
+        old,
+        new,
+        rewritten,
+        rows=[row for chunk in changed if chunk.before is None for row in rows_of(chunk)],
+        relabelled=[row for chunk in changed if chunk.before for row in rows_of(chunk)],
+    )
 
 
 def deletion(manifest: Manifest) -> Change:

@@ -13,6 +13,7 @@ from typing import Any, Final, TypeVar
 
 from langchain_core.documents import Document
 
+from langchain_rag._documents import document_of
 from langchain_rag.errors import CorruptStoreError
 from langchain_rag.lifecycle.codec import decode
 from langchain_rag.lifecycle.manifest import ChunkEntry, Intent, Manifest
@@ -233,15 +234,18 @@ def read_variations(key: str, value: object, content: str) -> list[Variation]:
 
 
 def _record(**data: Any) -> Document:
-    return Document(page_content="", metadata={"format": FORMAT, **data})
+    return document_of("", {"format": FORMAT, **data})
 
 
 def _write_entry(entry: ChunkEntry) -> dict[str, Any]:
-    return {
+    written: dict[str, Any] = {
         "key": entry.key,
         "metadata_hash": entry.metadata_hash,
         "kinds": [[kind, count] for kind, count in entry.kinds],
     }
+    if entry.incomplete:  # seldom, so not a word in every entry
+        written["incomplete"] = True
+    return written
 
 
 def _read_entry(value: object) -> ChunkEntry:
@@ -250,6 +254,7 @@ def _read_entry(value: object) -> ChunkEntry:
         key=_str(data["key"]),
         metadata_hash=_str(data["metadata_hash"]),
         kinds=tuple((_str(kind), _int(count)) for kind, count in _list(data["kinds"])),
+        incomplete=_bool(data.get("incomplete", False)),
     )
 
 

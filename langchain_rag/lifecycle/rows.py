@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -76,6 +76,35 @@ class Rows:
             # Some stores return nothing, which says nothing.
             if returned and list(returned) != ids:
                 yield from self._take_back(ids, [str(id_) for id_ in returned])
+
+    def write(
+        self,
+        rows: Sequence[Document],
+        relabelled: Sequence[Document],
+        options: dict[str, Any],
+    ) -> Flow[None]:
+        """Write rows, and do not embed again what has other metadata only, if possible.
+
+        Args:
+            rows: Rows that are new, or have other texts.
+            relabelled: Rows that are there with other metadata; whole, since those that turn
+                out not to be there are added.
+            options: Further arguments of the store's `add_documents`.
+        """
+        if self.backend.relabel is not None and relabelled and (yield from self.exists()):
+            relabelled = yield from self._relabel(relabelled, self.backend.relabel)
+        yield from self.add([*rows, *relabelled], options)
+
+    def _relabel(
+        self, rows: Sequence[Document], relabel: Callable[[Sequence[Document]], set[str]]
+    ) -> Flow[list[Document]]:
+        missing: list[Document] = []
+        for batch in batched(rows, self.backend.max_rows):
+            change = partial(relabel, (yield from self._fitted(batch)))
+            achange = partial(run_in_executor, None, change)
+            found = yield from call_to_its_end(change, achange)
+            missing += [row for row in batch if row.id not in found]
+        return missing
 
     def delete(self, ids: Sequence[str]) -> Flow[None]:
         """Delete rows; ids that are not there are no error.

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 from langchain_core.documents import Document
 
+from langchain_rag._documents import document_of
 from langchain_rag._reserved import RESERVED
 from langchain_rag.errors import (
     DuplicateIdError,
@@ -19,6 +20,10 @@ from langchain_rag.lifecycle import codec, identity
 
 SourceIdKey: TypeAlias = str | Callable[[Document], str | None] | None
 """Metadata key of the source, a function that gives it, or None for no sources."""
+
+Name: TypeAlias = Callable[[str | None, str, str], str | None]
+"""Given source, content hash and metadata hash of a document, returns an id for it, None for
+one that is derived from all that it says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +48,7 @@ class SourceDocument:
 
     def copy(self) -> Document:
         """Return it as a document that shares nothing with the caller's."""
-        return Document(
-            id=self.document_id,
-            page_content=self.content,
-            metadata=codec.decode(self.metadata),
-        )
+        return document_of(self.content, codec.decode(self.metadata), self.document_id)
 
 
 def check_documents(
@@ -78,7 +79,7 @@ def check_documents(
         raise InvalidDocumentError(message)
     given = ids if ids is not None else [None] * len(documents)
     sources = [
-        _check(document, id_, position, source_id_key)
+        check_document(document, id_, position, source_id_key)
         for position, (document, id_) in enumerate(zip(documents, given, strict=True))
     ]
     explicit: list[str] = []
@@ -167,9 +168,32 @@ def check_id(id_: object) -> str:
     return id_
 
 
-def _check(
-    document: object, id_: object, position: int, source_id_key: SourceIdKey
+def check_document(
+    document: object,
+    id_: object,
+    position: int,
+    source_id_key: SourceIdKey,
+    *,
+    name: Name | None = None,
+    ignored: frozenset[str] = frozenset(),
 ) -> SourceDocument:
+    """Check a document, and give it its identity.
+
+    Args:
+        document: The document.
+        id_: Its id if one was given, else None for its own.
+        position: Its position in the call, for errors.
+        source_id_key: Where its source is.
+        name: Makes the id of a document that has none; by default one is derived from all
+            that it says.
+        ignored: Metadata keys whose change is no change.
+
+    Returns:
+        The same, checked.
+
+    Raises:
+        InvalidDocumentError: It cannot be stored; the message says why.
+    """
     if not isinstance(document, Document):
         message = (
             f"Item {position} of the documents is a {type(document).__name__}, not a "
@@ -189,16 +213,19 @@ def _check(
         raise InvalidDocumentError(message)
     check_reserved(document.metadata, owner)
     metadata = codec.encode(document.metadata, owner)
-    metadata_text = codec.canonical(metadata)
-    source_id = _source_id(document, owner, source_id_key)
+    source_id = source_of(document, owner, source_id_key)
+    content_hash = identity.digest(document.page_content)
+    metadata_hash = identity.metadata_hash(metadata, ignored)
+    if id_ is None and name is not None:
+        id_ = name(source_id, content_hash, metadata_hash)
     return SourceDocument(
         document_id=id_
-        or identity.document_id(source_id, document.page_content, metadata_text),
+        or identity.document_id(source_id, document.page_content, codec.canonical(metadata)),
         source_id=source_id,
         content=document.page_content,
         metadata=metadata,
-        content_hash=identity.digest(document.page_content),
-        metadata_hash=identity.digest(metadata_text),
+        content_hash=content_hash,
+        metadata_hash=metadata_hash,
     )
 
 
@@ -221,7 +248,20 @@ def check_reserved(metadata: dict[str, Any], owner: str) -> None:
             raise ReservedMetadataError(message)
 
 
-def _source_id(document: Document, owner: str, source_id_key: SourceIdKey) -> str | None:
+def source_of(document: Document, owner: str, source_id_key: SourceIdKey) -> str | None:
+    """Return the source of a document.
+
+    Args:
+        document: The document.
+        owner: What to call it in an error.
+        source_id_key: Where its source is.
+
+    Returns:
+        Its source, None where the store knows no sources.
+
+    Raises:
+        InvalidDocumentError: It has none, or one that cannot be stored.
+    """
     if source_id_key is None:
         return None
     if isinstance(source_id_key, str):

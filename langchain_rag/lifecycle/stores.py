@@ -104,10 +104,6 @@ class Stores:
 
         return (yield from call(list_keys, alist_keys))
 
-    def add_variations(self, rows: Sequence[Document], options: dict[str, Any]) -> Flow[None]:
-        """Write variations under the ids that they carry; see `Rows.add`."""
-        return self.rows.add(rows, options)
-
     def delete_variations(self, ids: Sequence[str]) -> Flow[None]:
         """Delete variations; ids that are not there are no error. See `Rows.delete`."""
         return self.rows.delete(ids)

@@ -7,14 +7,16 @@ from dataclasses import dataclass
 from typing import Final
 
 from langchain_core.documents import BaseDocumentTransformer, Document
-from langchain_core.runnables import RunnableConfig
 
 from langchain_rag._flow import Flow
 from langchain_rag.document_transformers import fingerprint_of, reads_metadata
+from langchain_rag.document_transformers.overseeing import Overseer
+from langchain_rag.errors import RAGError
 from langchain_rag.lifecycle import drafts, records
 from langchain_rag.lifecycle.identity import StorageKeys
 from langchain_rag.lifecycle.lineage import transform
 from langchain_rag.lifecycle.manifest import Manifest
+from langchain_rag.lifecycle.settings import Settings
 from langchain_rag.lifecycle.sources import SourceDocument
 from langchain_rag.lifecycle.stores import Stores
 
@@ -45,14 +47,16 @@ class Transformers:
         self,
         batch: Sequence[SourceDocument],
         manifests: Mapping[str, Manifest],
-        config: RunnableConfig,
+        settings: Settings,
+        overseer: Overseer,
     ) -> Flow[list[list[drafts.DraftChunk]]]:
         """Cut documents into chunks.
 
         Args:
             batch: The documents.
             manifests: Live manifests to build on, by document id.
-            config: For a transformer that accepts one.
+            settings: How to import.
+            overseer: Notes which documents could not be cut, where it is tolerant.
 
         Returns:
             For each document its chunks, in reading order.
@@ -62,28 +66,43 @@ class Transformers:
         if self.parent is not None:
             # A blank document has no chunks; not every transformer would know what to do.
             filled = [n for n, document in enumerate(inputs) if document.page_content.strip()]
-            cut = yield from transform(self.parent, [inputs[n] for n in filled], config)
+            # Numbered as the batch is, so that a trouble names the right document.
+            own = overseer.part(filled)
+            cut = yield from transform(
+                self.parent, [inputs[n] for n in filled], settings.config, own
+            )
+            overseer.take_over(own, filled)
             outputs = [list[Document]() for _ in inputs]
             for n, documents in zip(filled, cut, strict=True):
                 outputs[n] = documents
         chunk_fingerprint = _fingerprint(self.chunk)
-        return [
-            drafts.draft_chunks(
-                source,
-                documents,
-                self.namespace,
-                manifests.get(source.document_id),
-                chunk_fingerprint,
-            )
-            for source, documents in zip(batch, outputs, strict=True)
-        ]
+        drafted: list[list[drafts.DraftChunk]] = [[] for _ in batch]
+        for number, (source, documents) in enumerate(zip(batch, outputs, strict=True)):
+            if number in overseer.troubles:
+                continue
+            live = manifests.get(source.document_id)
+            try:
+                drafted[number] = drafts.draft_chunks(
+                    source,
+                    documents,
+                    self.namespace,
+                    live,
+                    chunk_fingerprint,
+                    ignored=settings.ignored,
+                )
+            except RAGError as error:
+                if not overseer.tolerant:
+                    raise
+                overseer.trouble(number, error)
+        return drafted
 
     def vary(
         self,
         chunks: Sequence[drafts.DraftChunk],
         stores: Stores,
         keys: StorageKeys,
-        config: RunnableConfig,
+        settings: Settings,
+        overseer: Overseer,
     ) -> Flow[None]:
         """Make the variations of the chunks that are new, and only of them.
 
@@ -91,7 +110,9 @@ class Transformers:
             chunks: The chunks of a batch; they are changed.
             stores: Where the variations of chunks with other metadata are read.
             keys: Where in the docstore.
-            config: For a transformer that accepts one.
+            settings: How to import.
+            overseer: Notes for which chunks that failed, where it is tolerant. They have no
+                variations then, or with `on_error="copy"` their plain text.
         """
         # Same text, other metadata: the rows change, and what the model said does not, where
         # it was told the text only.
@@ -108,15 +129,50 @@ class Transformers:
             else:
                 content = chunk.record.content
                 drafts.keep_variations(chunk, records.read_variations(key, value, content))
-        new = [chunk for chunk in chunks if chunk.before is None]
+        numbers = [number for number, chunk in enumerate(chunks) if chunk.before is None]
+        new = [chunks[number] for number in numbers]
         inputs = [chunk.input for chunk in new]
         outputs = [[document] for document in inputs]
+        own = overseer.part(numbers)
         if self.chunk is not None:
-            outputs = yield from transform(self.chunk, inputs, config)
+            outputs = yield from transform(self.chunk, inputs, settings.config, own)
+        self._set_variations(new, outputs, own)
+        if settings.on_error == "copy":
+            for number in own.troubles:
+                drafts.stand_in(new[number], outputs[number])
+        overseer.take_over(own, numbers)
+
+    def _set_variations(
+        self,
+        chunks: Sequence[drafts.DraftChunk],
+        outputs: Sequence[list[Document]],
+        overseer: Overseer,
+    ) -> None:
         made_by = None if self.chunk is None else type(self.chunk).__name__
-        own = drafts.own_keys(new, outputs, made_by)
-        for chunk, documents in zip(new, outputs, strict=True):
-            drafts.set_variations(chunk, documents, made_by, own)
+        numbers = [n for n in range(len(chunks)) if n not in overseer.troubles]
+        if overseer.tolerant:
+            numbers = [n for n in numbers if self._is_storable(n, chunks, outputs, overseer)]
+        own = drafts.own_keys(
+            [chunks[n] for n in numbers], [outputs[n] for n in numbers], made_by
+        )
+        for n in numbers:
+            drafts.set_variations(chunks[n], outputs[n], made_by, own)
+
+    def _is_storable(
+        self,
+        number: int,
+        chunks: Sequence[drafts.DraftChunk],
+        outputs: Sequence[list[Document]],
+        overseer: Overseer,
+    ) -> bool:
+        """Try it on the chunk alone, so that what is wrong with it does not stop others."""
+        try:
+            drafts.set_variations(chunks[number], outputs[number], None)
+        except RAGError as error:
+            chunks[number].variations = None
+            overseer.trouble(number, error)
+            return False
+        return True
 
 
 def _fingerprint(transformer: BaseDocumentTransformer | None) -> str | None:
@@ -138,6 +194,7 @@ def is_current(
     return (
         manifest is not None
         and None not in fingerprints
+        and not manifest.doubtful
         and (manifest.parent_fingerprint, manifest.chunk_fingerprint) == fingerprints
         and manifest.content_hash == source.content_hash
         and manifest.metadata_hash == source.metadata_hash

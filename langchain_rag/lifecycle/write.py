@@ -22,13 +22,11 @@ for the same text.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 from typing import Any
 
 from langchain_core.documents import Document
-from langchain_core.runnables import RunnableConfig
 
 from langchain_rag._flow import Flow
 from langchain_rag.errors import InvalidDocumentError
@@ -40,26 +38,8 @@ from langchain_rag.lifecycle.identity import StorageKeys
 from langchain_rag.lifecycle.manifest import Manifest
 from langchain_rag.lifecycle.reading import Reader
 from langchain_rag.lifecycle.recovery import Recovery
-from langchain_rag.lifecycle.sources import SourceDocument
 from langchain_rag.lifecycle.stores import Stores
-from langchain_rag.lifecycle.transforming import Transformers, is_current
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """How to import.
-
-    Attributes:
-        batch_size: Documents that go through each step together.
-        config: For transformers that accept one.
-        force: Do everything again, also for what did not change.
-        options: Further arguments of the wrapped store's `add_documents`.
-    """
-
-    batch_size: int
-    config: RunnableConfig
-    force: bool
-    options: dict[str, Any]
+from langchain_rag.lifecycle.transforming import Transformers
 
 
 class Lifecycle:
@@ -84,27 +64,6 @@ class Lifecycle:
         self.fan_out = 1
         self.recovery = Recovery(stores, self.keys)
 
-    def upsert(self, sources: Sequence[SourceDocument], settings: Settings) -> Flow[None]:
-        """Import documents, new or changed, batch by batch.
-
-        Args:
-            sources: Checked documents; equal ones count once.
-            settings: How.
-
-        Raises:
-            TransformerError: A transformer failed. Documents of earlier batches are stored.
-            ConcurrentWriteError: Another call is writing one of them.
-            StoreError: A store did not do what its contract says.
-        """
-        if not sources:
-            return
-        self.stores.rows.check()
-        unique = {source.document_id: source for source in sources}
-        yield from self.recovery.sweep_leftovers()
-        for batch in batched(unique.values(), settings.batch_size):
-            ids = [source.document_id for source in batch]
-            yield from self.holding(ids, partial(self._upsert, batch, settings))
-
     def delete(self, document_ids: Iterable[str] | None, batch_size: int) -> Flow[None]:
         """Delete documents; ids that are not there are no error.
 
@@ -118,7 +77,7 @@ class Lifecycle:
             StoreError: A store did not do what its contract says.
         """
         if document_ids is None:
-            document_ids = yield from self._all_document_ids()
+            document_ids = yield from self.all_document_ids()
         yield from self.recovery.sweep_leftovers()
         for batch in batched(dict.fromkeys(document_ids), batch_size):
             yield from self.holding(batch, partial(self._delete, batch))
@@ -157,42 +116,11 @@ class Lifecycle:
             for key, value in zip(keys, found, strict=True)
         ]
 
-    def _upsert(
-        self, batch: Sequence[SourceDocument], settings: Settings, claim: Claim
-    ) -> Flow[None]:
-        ids = [source.document_id for source in batch]
-        manifests = yield from self.recovery.settled(claim, ids)
-        changes = yield from self._plan(batch, manifests, settings)
-        yield from self.apply(changes, claim, settings.options)
-
     def _delete(self, batch: Sequence[str], claim: Claim) -> Flow[None]:
         manifests = yield from self.recovery.settled(claim, batch)
         yield from self._refuse_chunks([id_ for id_ in batch if id_ not in manifests])
         changes = [plan.deletion(manifest) for manifest in manifests.values()]
         yield from self.apply(changes, claim, {})
-
-    def _plan(
-        self,
-        batch: Sequence[SourceDocument],
-        manifests: dict[str, Manifest],
-        settings: Settings,
-    ) -> Flow[list[plan.Change]]:
-        """Run both transformers, and decide what has to be written."""
-        fingerprints = self.transformers.fingerprints
-        known = {} if settings.force else manifests
-        changed = [
-            source
-            for source in batch
-            if not is_current(source, known.get(source.document_id), fingerprints)
-        ]
-        drafted = yield from self.transformers.cut(changed, known, settings.config)
-        chunks = [chunk for draft in drafted for chunk in draft]
-        yield from self.transformers.vary(chunks, self.stores, self.keys, settings.config)
-        decided = (
-            plan.change_of(source, draft, manifests.get(source.document_id), fingerprints)
-            for source, draft in zip(changed, drafted, strict=True)
-        )
-        return [change for change in decided if change is not None]
 
     def apply(
         self, changes: Sequence[plan.Change], claim: Claim, options: dict[str, Any]
@@ -209,12 +137,13 @@ class Lifecycle:
         gone = [change.document_id for change in changes if not change.new]
         chunks = [chunk for change in changes for chunk in change.chunks]
         rows = [row for change in changes for row in change.rows]
+        relabelled = [row for change in changes for row in change.relabelled]
         try:
             yield from claim.mset(
                 [(self.keys.intent(i.document_id), records.write_intent(i)) for i in intents]
             )
             yield from claim.mset(self._records(chunks))
-            yield from self.stores.add_variations(rows, options)
+            yield from self.stores.rows.write(rows, relabelled, options)
             yield from claim.mset(
                 [(self.keys.manifest(i), records.write_manifest(m)) for i, m in live.items()]
             )
@@ -258,11 +187,21 @@ class Lifecycle:
                 written.append((self.keys.variations(key), record))
         return written
 
-    def _all_document_ids(self) -> Flow[list[str]]:
+    def all_document_ids(self) -> Flow[list[str]]:
+        """Return the ids of all documents that are stored."""
+        return [manifest.document_id for manifest in (yield from self.all_manifests())]
+
+    def all_manifests(self, but: Collection[str] = ()) -> Flow[list[Manifest]]:
+        """Read the manifests of the namespace.
+
+        Args:
+            but: Keys of those that are not needed.
+        """
         keys = yield from self.stores.keys(self.keys.manifests)
+        keys = [key for key in keys if key not in but]
         found = yield from self.stores.mget(keys)
         return [
-            self.reader.manifest(key, value).document_id
+            self.reader.manifest(key, value)
             for key, value in zip(keys, found, strict=True)
             if value is not None
         ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import math
 from importlib import import_module
+from importlib.metadata import version
 from importlib.resources import as_file, files
 from types import ModuleType
 from typing import Any, Final
@@ -56,6 +57,11 @@ class WordLlamaEmbeddings(Embeddings):
             self._model: Any = wordllama.WordLlama.load(
                 cache_dir=folder, dim=DIMENSIONS, disable_download=True
             )
+
+    @property
+    def fingerprint(self) -> str:
+        """What tells its vectors from those of other embeddings, for a cache of them."""
+        return f"{type(self).__name__} wordllama {version('wordllama')}, size {DIMENSIONS}"
 
     @override
     def embed_documents(self, texts: list[str]) -> list[list[float]]:

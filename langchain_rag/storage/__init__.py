@@ -8,6 +8,7 @@ SQLite file, or one database, holds all that langchain-rag writes beside the vec
 - `SQLRecordManager`: LangChain's record manager for `index()` in that database.
 - `InMemoryRecordManager`: the same for what need not outlive the process.
 - `SQLVariationCache`: what models answered, in that database, so that it is paid for once.
+- `SQLEmbeddingCache`: the vectors of texts, in that database, likewise.
 
 Names are loaded when they are first used: only the SQL ones import SQLAlchemy.
 """
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from langchain_rag.storage.docstore import SQLDocStore
+    from langchain_rag.storage.embedding_cache import SQLEmbeddingCache
     from langchain_rag.storage.engine import create_engine
     from langchain_rag.storage.memory_record_manager import InMemoryRecordManager
     from langchain_rag.storage.record_manager import SQLRecordManager
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = [
     "InMemoryRecordManager",
     "SQLDocStore",
+    "SQLEmbeddingCache",
     "SQLRecordManager",
     "SQLVariationCache",
     "create_engine",
@@ -35,6 +38,7 @@ __all__ = [
 _MODULES = {
     "InMemoryRecordManager": "memory_record_manager",
     "SQLDocStore": "docstore",
+    "SQLEmbeddingCache": "embedding_cache",
     "SQLRecordManager": "record_manager",
     "SQLVariationCache": "variation_cache",
     "create_engine": "engine",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from langchain_core.documents import Document
 
+from langchain_rag._documents import document_of
 from langchain_rag.errors import (
     CorruptStoreError,
     InvalidDocumentError,
@@ -104,31 +105,14 @@ def decode(key: str, page_content: object, id_: object, metadata: object) -> Doc
             reason = type(error).__name__
         else:
             if isinstance(loaded, dict) and end == len(metadata):
-                return _document(page_content, id_, cast("dict[str, Any]", loaded))
+                # Made without validation, which takes longer than SQLite needs for the row.
+                return document_of(page_content, cast("dict[str, Any]", loaded), id_)
             reason = "the metadata is not one JSON object"
     msg = (
         f"The docstore's row for key {key!r} cannot be decoded ({reason}): it was damaged, "
         "or written by something else. Delete the key and add its source document again."
     )
     raise CorruptStoreError(msg)
-
-
-def _document(page_content: str, id_: str | None, metadata: dict[str, Any]) -> Document:
-    """A document of values whose types are known.
-
-    Sets what pydantic's `model_construct` sets, without its loop over fields and defaults:
-    that, and validation, take longer than SQLite needs for the row.
-    """
-    document = Document.__new__(Document)
-    values = {"id": id_, "metadata": metadata, "page_content": page_content, "type": "Document"}
-    _set(document, "__dict__", values)
-    _set(document, "__pydantic_fields_set__", {"id", "metadata", "page_content"})
-    _set(document, "__pydantic_extra__", None)
-    _set(document, "__pydantic_private__", None)
-    return document
-
-
-_set = object.__setattr__
 
 
 def storable(text: str) -> bool:

@@ -7,12 +7,16 @@ runs the same function through `AsyncConnection.run_sync`, so nothing is written
 from __future__ import annotations
 
 import asyncio
-from contextlib import AsyncExitStack, ExitStack
+from contextlib import AbstractContextManager, AsyncExitStack, ExitStack, nullcontext
+from threading import Lock, RLock
 from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import WeakKeyDictionary
 
 from langchain_core.runnables import run_in_executor
+from sqlalchemy import Engine
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncEngine
+from sqlalchemy.pool import StaticPool
 
 from langchain_rag.errors import ConfigurationError
 from langchain_rag.storage._durability import hurried, hurry
@@ -22,7 +26,7 @@ from langchain_rag.storage.engine import AnyEngine, check_engine, in_memory
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
-    from sqlalchemy import Connection, Engine
+    from sqlalchemy import Connection
 
     from langchain_rag.storage._migrations import Schema
 
@@ -91,6 +95,7 @@ class Database:
         """
         engine = self.sync_engine
         with ExitStack() as stack, working(engine):
+            stack.enter_context(_alone(engine))
             with connecting(engine):
                 connection = stack.enter_context(engine.connect())
             return self._transact(connection, body, write)
@@ -165,6 +170,18 @@ async def _to_its_end(work: Coroutine[Any, Any, T]) -> T:
     except asyncio.CancelledError:
         await asyncio.wait([task])
         raise
+
+
+_locks: WeakKeyDictionary[Engine, RLock] = WeakKeyDictionary()
+_guard = Lock()
+
+
+def _alone(engine: Engine) -> AbstractContextManager[object]:
+    """Keep threads apart where the user's engine gives all of them one connection."""
+    if not isinstance(engine.pool, StaticPool):
+        return nullcontext()
+    with _guard:
+        return _locks.setdefault(engine, RLock())
 
 
 def _in_transaction(

@@ -11,6 +11,7 @@ from langchain_rag.errors import ConfigurationError
 from langchain_rag.storage._schema import (
     CLAIMS,
     DOCUMENTS,
+    EMBEDDINGS,
     VARIATIONS,
     VERSIONS,
     create_table,
@@ -125,5 +126,11 @@ DOCSTORE: Final = Schema(
 VARIATION_CACHE: Final = Schema(
     component="variation cache",
     tables=(VARIATIONS,),
+    migrations=(),  # as above
+)
+
+EMBEDDING_CACHE: Final = Schema(
+    component="embedding cache",
+    tables=(EMBEDDINGS,),
     migrations=(),  # as above
 )

@@ -13,6 +13,7 @@ from sqlalchemy import (
     Column,
     Double,
     Integer,
+    LargeBinary,
     MetaData,
     Table,
     Text,
@@ -62,6 +63,17 @@ VARIATIONS = Table(
     Column("created_at", Double, nullable=False),
     Column("characters", Integer, nullable=False),
     Column("pieces", Text, nullable=False),
+)
+
+EMBEDDINGS = Table(
+    "langchain_rag_embeddings",
+    _METADATA,
+    Column("namespace", _KEY_TYPE, primary_key=True),
+    Column("key", _KEY_TYPE, primary_key=True),
+    Column("model", Text, nullable=False),
+    Column("created_at", Double, nullable=False),
+    Column("bytes", Integer, nullable=False),
+    Column("vector", LargeBinary, nullable=False),
 )
 
 VERSIONS = Table(

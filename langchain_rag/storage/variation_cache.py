@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from langchain_rag import _caches
 from langchain_rag.document_transformers import _cache_entries
-from langchain_rag.document_transformers._cache_stats import CacheStats, moment_of
-from langchain_rag.storage import _variations
+from langchain_rag.document_transformers._cache_stats import CacheStats
 from langchain_rag.storage._codec import check_keys, storable
 from langchain_rag.storage._database import Database
 from langchain_rag.storage._migrations import VARIATION_CACHE
+from langchain_rag.storage._variations import ROWS, rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import timedelta
 
     from langchain_rag.document_transformers.caching import CachedPiece, CacheKey
-    from langchain_rag.storage._variations import Counted
+    from langchain_rag.storage._cached_rows import Counted
     from langchain_rag.storage.engine import AnyEngine
 
 
@@ -60,7 +61,7 @@ class SQLVariationCache:
         self.namespace = namespace
         # Written for each answer; what a power failure takes is asked for again.
         self._database = Database(engine, VARIATION_CACHE, type(self).__name__, durable=False)
-        self._tally = _cache_entries.Tally()
+        self._tally = _caches.Tally()
 
     def __repr__(self) -> str:
         # Without the URL, which may hold credentials in more places than the password.
@@ -82,7 +83,7 @@ class SQLVariationCache:
             A new list for each key, in the order of the keys; None for what is not there, or
             cannot be read.
         """
-        body = _variations.read(self.namespace, _names(keys))
+        body = ROWS.read(self.namespace, _names(keys))
         return self._found(keys, self._database.run(body) if keys else {})
 
     async def amget(self, keys: Sequence[CacheKey]) -> list[list[CachedPiece] | None]:
@@ -95,7 +96,7 @@ class SQLVariationCache:
             A new list for each key, in the order of the keys; None for what is not there, or
             cannot be read.
         """
-        body = _variations.read(self.namespace, _names(keys))
+        body = ROWS.read(self.namespace, _names(keys))
         return self._found(keys, await self._database.arun(body) if keys else {})
 
     def mset(self, pairs: Sequence[tuple[CacheKey, list[CachedPiece]]]) -> None:
@@ -108,8 +109,8 @@ class SQLVariationCache:
             pairs: Keys and pieces. Of equal keys the last one stays.
         """
         entries = _cache_entries.cachable(pairs)
-        body = _variations.write(self.namespace, entries)
         if entries:
+            body = ROWS.write(rows_of(self.namespace, entries))
             self._database.run(body, write=True)
 
     async def amset(self, pairs: Sequence[tuple[CacheKey, list[CachedPiece]]]) -> None:
@@ -119,8 +120,8 @@ class SQLVariationCache:
             pairs: Keys and pieces. Of equal keys the last one stays.
         """
         entries = _cache_entries.cachable(pairs)
-        body = _variations.write(self.namespace, entries)
         if entries:
+            body = ROWS.write(rows_of(self.namespace, entries))
             await self._database.arun(body, write=True)
 
     def purge(
@@ -138,7 +139,7 @@ class SQLVariationCache:
         Raises:
             ValueError: If `older_than` is negative.
         """
-        body = _variations.purge(self.namespace, transformer, _cache_entries.cutoff(older_than))
+        body = ROWS.purge(self.namespace, transformer, _caches.cutoff(older_than))
         return self._database.run(body, write=True) if _may_be_there(transformer) else 0
 
     async def apurge(
@@ -156,16 +157,16 @@ class SQLVariationCache:
         Raises:
             ValueError: If `older_than` is negative.
         """
-        body = _variations.purge(self.namespace, transformer, _cache_entries.cutoff(older_than))
+        body = ROWS.purge(self.namespace, transformer, _caches.cutoff(older_than))
         return await self._database.arun(body, write=True) if _may_be_there(transformer) else 0
 
     def stats(self) -> CacheStats:
         """Count what is there, and what was found."""
-        return self._counted(self._database.run(_variations.count(self.namespace)))
+        return self._counted(self._database.run(ROWS.count(self.namespace)))
 
     async def astats(self) -> CacheStats:
         """Count what is there, and what was found."""
-        return self._counted(await self._database.arun(_variations.count(self.namespace)))
+        return self._counted(await self._database.arun(ROWS.count(self.namespace)))
 
     def _found(
         self, keys: Sequence[CacheKey], rows: dict[str, object]
@@ -182,24 +183,15 @@ class SQLVariationCache:
         self._tally.count(found)
         return found
 
-    def _counted(self, rows: list[Counted]) -> CacheStats:
-        by_transformer: dict[str, int] = {}
-        for row in rows:
-            name = row.transformer
-            text = name.decode(errors="replace") if isinstance(name, bytes) else str(name)
-            by_transformer[text] = by_transformer.get(text, 0) + row.entries
+    def _counted(self, counted: Counted) -> CacheStats:
         return CacheStats(
-            sum(by_transformer.values()),
-            sum(row.characters for row in rows),
-            by_transformer,
+            sum(counted.by_label.values()),
+            counted.size,
+            counted.by_label,
             self._tally.hits,
             self._tally.misses,
-            moment_of(
-                min((row.oldest for row in rows if row.oldest is not None), default=None)
-            ),
-            moment_of(
-                max((row.newest for row in rows if row.newest is not None), default=None)
-            ),
+            counted.oldest,
+            counted.newest,
         )
 
 

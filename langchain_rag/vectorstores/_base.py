@@ -13,6 +13,7 @@ from langchain_core.vectorstores import VectorStore, VectorStoreRetriever
 from typing_extensions import override
 
 from langchain_rag.document_transformers.caching import VariationCache
+from langchain_rag.embedding_cache import EmbeddingCache, wire
 from langchain_rag.errors import ConfigurationError
 from langchain_rag.lifecycle.sources import SourceIdKey
 from langchain_rag.lifecycle.stores import Stores
@@ -41,6 +42,7 @@ class BaseRAGVectorStore(VectorStore):
         max_concurrency: int | None = 8,
         record_manager: RecordManager | None = None,
         variation_cache: VariationCache | None = None,
+        embedding_cache: EmbeddingCache | None = None,
     ) -> None:
         check_arguments(
             search_type,
@@ -50,11 +52,14 @@ class BaseRAGVectorStore(VectorStore):
         )
         self._record_manager = checked_record_manager(record_manager)
         self._variation_cache = checked_variation_cache(variation_cache)
+        self._embedding_cache = checked_embedding_cache(embedding_cache)
         self._source_id_key: SourceIdKey = source_id_key
         self._lifecycle = Lifecycle(
             Stores(vectorstore, docstore),
             Transformers(parent_transformer, chunk_transformer, namespace),
         )
+        if embedding_cache is not None:
+            wire(vectorstore, embedding_cache)
         self._search_type = search_type
         self._search_kwargs = dict(search_kwargs or {})
         self._max_concurrency = max_concurrency
@@ -85,6 +90,11 @@ class BaseRAGVectorStore(VectorStore):
     def variation_cache(self) -> VariationCache | None:
         """What models answered, kept; None where nothing is."""
         return self._variation_cache
+
+    @property
+    def embedding_cache(self) -> EmbeddingCache | None:
+        """Vectors of texts, kept; None where none are."""
+        return self._embedding_cache
 
     @property
     def source_id_key(self) -> SourceIdKey:
@@ -125,6 +135,24 @@ def checked_variation_cache(cache: object) -> VariationCache | None:
     message = (
         f"variation_cache is a {type(cache).__name__}; give a SQLVariationCache, a "
         "ByteStoreVariationCache, or what has their methods."
+    )
+    raise ConfigurationError(message)
+
+
+def checked_embedding_cache(cache: object) -> EmbeddingCache | None:
+    """Refuse what is no cache.
+
+    Args:
+        cache: As in the constructor of `RAGVectorStore`.
+
+    Raises:
+        ConfigurationError: It lacks a method.
+    """
+    if cache is None or isinstance(cache, EmbeddingCache):
+        return cache
+    message = (
+        f"embedding_cache is a {type(cache).__name__}; give a SQLEmbeddingCache, a "
+        "ByteStoreEmbeddingCache, or what has their methods."
     )
     raise ConfigurationError(message)
 

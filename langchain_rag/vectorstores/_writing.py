@@ -10,10 +10,13 @@ from langchain_core.runnables import RunnableConfig
 from typing_extensions import override
 
 from langchain_rag._flow import Flow, arun, run
+from langchain_rag._together import arun_together, run_together
+from langchain_rag.document_transformers.base import limit_of
 from langchain_rag.document_transformers.remembering import REFRESH, VARIATION_CACHE
 from langchain_rag.errors import ConfigurationError, InvalidDocumentError
+from langchain_rag.lifecycle.importing import Importer
+from langchain_rag.lifecycle.settings import Settings
 from langchain_rag.lifecycle.sources import check_documents, check_id, check_list
-from langchain_rag.lifecycle.write import Settings
 from langchain_rag.vectorstores._base import BaseRAGVectorStore
 
 _BATCH_SIZE: Final = 100
@@ -55,7 +58,8 @@ class WritingMixin(BaseRAGVectorStore):
             StoreError: A store did not do what its contract says.
         """
         settings = self._settings(batch_size, config, kwargs, force=force)
-        return run(self._add(documents, ids, settings))
+        flow = self._add(documents, ids, settings)
+        return run_together(flow, limit_of(settings.config))
 
     @override
     async def aadd_documents(
@@ -70,7 +74,8 @@ class WritingMixin(BaseRAGVectorStore):
     ) -> list[str]:
         """Import documents; see `add_documents`."""
         settings = self._settings(batch_size, config, kwargs, force=force)
-        return await arun(self._add(documents, ids, settings))
+        flow = self._add(documents, ids, settings)
+        return await arun_together(flow, limit_of(settings.config))
 
     @override
     def add_texts(
@@ -139,7 +144,7 @@ class WritingMixin(BaseRAGVectorStore):
         settings: Settings,
     ) -> Flow[list[str]]:
         sources = check_documents(list(documents), ids, self._source_id_key)
-        yield from self._lifecycle.upsert(sources, settings)
+        yield from Importer(self._lifecycle, settings).add(sources)
         return [source.document_id for source in sources]
 
     def _settings(

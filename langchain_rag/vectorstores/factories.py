@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from langchain_core.documents import Document
 from langchain_core.indexing import RecordManager
+from langchain_core.vectorstores import VectorStore
 
+from langchain_rag.backends.registry import unwrapped
+from langchain_rag.embedding_cache import EmbeddingCache, wire
 from langchain_rag.errors import ConfigurationError
 from langchain_rag.lifecycle import codec, identity
 
@@ -17,6 +21,8 @@ if TYPE_CHECKING:
 
     from langchain_rag.document_transformers.caching import VariationCache
     from langchain_rag.storage import SQLDocStore
+
+logger = logging.getLogger(__name__)
 
 
 def record_manager_in_memory(namespace: str) -> RecordManager:
@@ -62,6 +68,49 @@ def sql_cache(engine: Engine | AsyncEngine, namespace: str) -> VariationCache:
     from langchain_rag.storage import SQLVariationCache  # noqa: PLC0415 - cheap imports
 
     return SQLVariationCache(engine, namespace=namespace)
+
+
+def sql_embedding_cache(
+    vectorstore: VectorStore, engine: Engine | AsyncEngine, namespace: str
+) -> EmbeddingCache | None:
+    """Make a cache of vectors on an engine.
+
+    Args:
+        vectorstore: The store whose embeddings get it.
+        engine: Where it is.
+        namespace: Of the store.
+
+    Returns:
+        The cache; None for a store whose embeddings cannot be given one.
+    """
+    from langchain_rag.storage import SQLEmbeddingCache  # noqa: PLC0415 - cheap imports
+
+    cache = SQLEmbeddingCache(engine, namespace=namespace)
+    if _calls_sync(vectorstore, engine):
+        logger.info(
+            "Vectors are not cached: %s embeds in synchronous code, and the engine is "
+            "asynchronous.",
+            type(vectorstore).__name__,
+        )
+        return None
+    try:
+        return cache if wire(vectorstore, cache) is not None else None
+    except ConfigurationError as error:
+        # Nobody asked for it by name, so it is no reason to fail.
+        logger.warning("Vectors are not cached: %s", error)
+        return None
+
+
+def _calls_sync(vectorstore: VectorStore, engine: Engine | AsyncEngine) -> bool:
+    """Say whether the store would call the sync half of a cache that has none."""
+    if not hasattr(engine, "sync_engine"):
+        return False
+    kinds = [type(store) for store in unwrapped(vectorstore) if isinstance(store, VectorStore)]
+    innermost = kinds[-1]
+    return (
+        innermost.aadd_documents is VectorStore.aadd_documents
+        and innermost.aadd_texts is VectorStore.aadd_texts
+    )
 
 
 def key_encoder(fingerprints: tuple[str | None, str | None]) -> Callable[[Document], str]:

@@ -5,9 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import threading
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -15,63 +12,13 @@ import pytest
 from langchain_rag._flow import (
     Flow,
     NotStartedError,
-    arun,
     call,
     call_counted,
     gather,
-    run,
 )
 from langchain_rag._together import arun_together, failures, run_together, values_of
 from langchain_rag.testing import Driver
-
-
-class Calls:
-    """Counts how many are under way."""
-
-    def __init__(self, seconds: float = 0.005) -> None:
-        self.seconds = seconds
-        self.now = 0
-        self.most = 0
-        self.made: list[int] = []
-        self.threads: set[int] = set()
-        self._lock = threading.Lock()
-
-    @contextmanager
-    def counted(self, number: int) -> Iterator[None]:
-        with self._lock:
-            self.now += 1
-            self.most = max(self.most, self.now)
-            self.made.append(number)
-            self.threads.add(threading.get_ident())
-        try:
-            yield
-        finally:
-            with self._lock:
-                self.now -= 1
-
-    def sync(self, number: int) -> int:
-        with self.counted(number):
-            time.sleep(self.seconds)
-            return self.result(number)
-
-    async def async_(self, number: int) -> int:
-        with self.counted(number):
-            await asyncio.sleep(self.seconds)
-            return self.result(number)
-
-    def result(self, number: int) -> int:
-        if number < 0:
-            raise ValueError(number)
-        return number * 10
-
-    def flow(self, number: int) -> Flow[int]:
-        return (yield from call_counted(self.sync, self.async_, number))
-
-
-async def drive(driver: Driver, flow: Flow[Any], limit: int) -> Any:
-    if driver.name == "sync":
-        return run_together(flow, limit)
-    return await arun_together(flow, limit)
+from tests.unit.flows import Calls, drive, drive_plainly
 
 
 @pytest.mark.parametrize("limit", [1, 3, 16])
@@ -264,7 +211,7 @@ async def test_plain_drivers_run_one_after_the_other(driver: Driver) -> None:
     calls = Calls()
     numbers = [1, -2, 3]
     flow = gather([calls.flow(n) for n in numbers])
-    results = run(flow) if driver.name == "sync" else await arun(flow)
+    results = await drive_plainly(driver, flow)
     assert results[0] == 10
     assert isinstance(results[1], ValueError)
     assert isinstance(results[2], NotStartedError)

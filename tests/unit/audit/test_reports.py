@@ -126,7 +126,7 @@ def test_a_repair() -> None:
         "missing row (2) repaired, 1 left: 2 rows embedded and written, 0 deleted, "
         "0 LLM calls in 0.5 s"
     )
-    assert lines[1] == "Import again, since text was lost: 'b'."
+    assert lines[1] == "Import again, since something was lost, or failed: 'b'."
     assert json.loads(report.json())["reimport"] == ["b"]
 
 

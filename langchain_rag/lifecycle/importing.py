@@ -1,0 +1,284 @@
+"""From checked documents to both stores, batch by batch, some batches ahead of others.
+
+While one batch is written, the model is asked about the next ones. Reading what is stored and
+writing it is done in turn, by one batch at a time; only the transformers work side by side.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Final, TypeAlias
+
+from langchain_core.runnables import RunnableConfig
+
+from langchain_rag._flow import Flow, give_turn_back, stream, take_turn
+from langchain_rag._together import values_of
+from langchain_rag.document_transformers.overseeing import Overseer
+from langchain_rag.errors import ConcurrentWriteError
+from langchain_rag.lifecycle import plan, tracing
+from langchain_rag.lifecycle.batches import batched
+from langchain_rag.lifecycle.claims import Claim
+from langchain_rag.lifecycle.drafts import DraftChunk
+from langchain_rag.lifecycle.manifest import Manifest
+from langchain_rag.lifecycle.settings import Settings
+from langchain_rag.lifecycle.sources import SourceDocument
+from langchain_rag.lifecycle.transforming import is_current
+from langchain_rag.lifecycle.watching import Watch
+from langchain_rag.lifecycle.write import Lifecycle
+
+logger = logging.getLogger(__name__)
+
+Batch: TypeAlias = Sequence[SourceDocument]
+
+_AHEAD: Final = 3
+"""Batches under way: one is written, one is with the model, and one waits, so that the model
+has work until the last call of the one before."""
+
+
+@dataclass(slots=True)
+class _Draft:
+    """A document on its way."""
+
+    source: SourceDocument
+    chunks: list[DraftChunk]
+
+
+class Importer:
+    """Imports documents, new or changed.
+
+    Args:
+        lifecycle: Where to.
+        settings: How.
+        watch: Is told what becomes of each.
+    """
+
+    def __init__(
+        self, lifecycle: Lifecycle, settings: Settings, watch: Watch | None = None
+    ) -> None:
+        self._lifecycle = lifecycle
+        self._transformers = lifecycle.transformers
+        self._fingerprints = lifecycle.transformers.fingerprints
+        self._settings = settings
+        self._watch = watch or Watch()
+
+    def add(self, sources: Iterable[SourceDocument]) -> Flow[None]:
+        """Import documents.
+
+        Args:
+            sources: Checked documents; equal ones count once.
+
+        Raises:
+            TransformerError: A transformer failed. Documents of earlier batches are stored.
+            ConcurrentWriteError: Another call is writing one of them.
+            StoreError: A store did not do what its contract says.
+        """
+        unique = {source.document_id: source for source in sources}
+        batches = batched(unique.values(), self._settings.batch_size)
+
+        def next_batch() -> Flow[Batch | None]:
+            yield from ()
+            return next(batches, None)
+
+        if unique:
+            yield from self.run(next_batch)
+
+    def run(self, next_batch: Callable[[], Flow[Batch | None]]) -> Flow[None]:
+        """Import batch after batch.
+
+        Args:
+            next_batch: Returns a flow that returns the next batch, None after the last one.
+                No document may come twice.
+        """
+        self._lifecycle.stores.rows.check()
+        if not self._settings.dry_run:
+            yield from self._lifecycle.recovery.sweep_leftovers()
+
+        def produce() -> Flow[Flow[None] | None]:
+            batch = yield from next_batch()
+            return None if batch is None else self._batch(batch)
+
+        values_of((yield from stream(produce, _AHEAD)))
+
+    def _batch(self, batch: Batch) -> Flow[None]:
+        yield from take_turn()
+        manifests, left = yield from self._look(batch)
+        waiting = [
+            source
+            for source in batch
+            if source.document_id in left or not self._is_current(source, manifests)
+        ]
+        names = {source.document_id for source in waiting}
+        unchanged = [source for source in batch if source.document_id not in names]
+        yield from self._noted_unchanged(unchanged, manifests)
+        if waiting and self._settings.dry_run:
+            yield from self._estimate(waiting, manifests)
+        elif waiting:
+            yield from self._claimed(waiting)
+
+    def _look(self, batch: Batch) -> Flow[tuple[dict[str, Manifest], set[str]]]:
+        """Read manifests without a claim, and which documents an interrupted call left."""
+        keys, reader = self._lifecycle.keys, self._lifecycle.reader
+        ids = [source.document_id for source in batch]
+        intents = [keys.intent(id_) for id_ in ids]
+        places = [keys.manifest(id_) for id_ in ids]
+        found = yield from self._lifecycle.stores.mget([*intents, *places])
+        left = {id_ for id_, value in zip(ids, found, strict=False) if value is not None}
+        stored = zip(ids, places, found[len(ids) :], strict=True)
+        return {
+            id_: reader.manifest(key, value)
+            for id_, key, value in stored
+            if value is not None and id_ not in left
+        }, left
+
+    def _claimed(self, batch: Batch) -> Flow[None]:
+        """Import while no other call may write the documents."""
+        ids = [source.document_id for source in batch]
+        try:
+            yield from self._lifecycle.holding(ids, partial(self._import, batch))
+        except ConcurrentWriteError as error:
+            if not self._settings.tolerant:
+                raise
+            if len(batch) == 1:
+                self._watch.failed(batch[0], [error])
+                return
+            for source in batch:
+                yield from take_turn()
+                yield from self._claimed([source])
+
+    def _import(self, batch: Batch, claim: Claim) -> Flow[None]:
+        ids = [source.document_id for source in batch]
+        with self._timed("reading"):
+            manifests = yield from self._lifecycle.recovery.settled(claim, ids)
+        changed = [source for source in batch if not self._is_current(source, manifests)]
+        names = {source.document_id for source in changed}
+        unchanged = [source for source in batch if source.document_id not in names]
+        yield from self._noted_unchanged(unchanged, manifests)
+        yield from give_turn_back()
+        drafts = yield from self._drafted(changed, manifests)
+        yield from take_turn()
+        with self._timed("writing"):
+            yield from self._watch.expect([draft.source for draft in drafts], manifests)
+            yield from self._write(drafts, manifests, claim)
+
+    def _estimate(self, batch: Batch, manifests: Mapping[str, Manifest]) -> Flow[None]:
+        """Find out what an import would do."""
+        yield from give_turn_back()
+        for draft in (yield from self._drafted(batch, manifests)):
+            change = self._change(draft, manifests)
+            if change is None:
+                self._watch.unchanged(draft.source)
+            else:
+                self._watch.written(draft.source, change)
+
+    def _drafted(self, batch: Batch, manifests: Mapping[str, Manifest]) -> Flow[list[_Draft]]:
+        """Run both transformers."""
+        settings, lifecycle = self._settings, self._lifecycle
+        known: Mapping[str, Manifest] = {} if settings.force else manifests
+        runs = yield from tracing.started(batch, settings.config)
+        try:
+            whole = self._overseer(runs.configs)
+            with self._timed("cutting"):
+                cut = yield from self._transformers.cut(batch, known, settings, whole)
+            owners = [number for number, chunks in enumerate(cut) for _ in chunks]
+            chunks = [chunk for draft in cut for chunk in draft]
+            parts = self._overseer([runs.configs[n] for n in owners] if runs.configs else [])
+            with self._timed("varying"):
+                yield from self._transformers.vary(
+                    chunks, lifecycle.stores, lifecycle.keys, settings, parts
+                )
+        except GeneratorExit:
+            raise  # nothing can be awaited
+        except BaseException as error:
+            yield from runs.failed(error)
+            raise
+        for overseer in (whole, parts):
+            self._watch.asked(overseer)
+        troubles = dict(whole.troubles)
+        for number, errors in sorted(parts.troubles.items()):
+            source, chunk = batch[owners[number]], chunks[number]
+            if chunk.incomplete:
+                self._watch.failed(source, errors, chunk.record.key)
+            else:
+                troubles.setdefault(owners[number], []).extend(errors)
+        for number, errors in troubles.items():
+            self._watch.failed(batch[number], errors)
+        yield from runs.ended({n: errors[0] for n, errors in troubles.items()})
+        return [
+            _Draft(source, chunks)
+            for number, (source, chunks) in enumerate(zip(batch, cut, strict=True))
+            if number not in troubles
+        ]
+
+    def _write(
+        self, drafts: Sequence[_Draft], manifests: Mapping[str, Manifest], claim: Claim
+    ) -> Flow[None]:
+        settings = self._settings
+        decided = [(draft, self._change(draft, manifests)) for draft in drafts]
+        changes = [change for _, change in decided if change is not None]
+        try:
+            yield from self._lifecycle.apply(changes, claim, settings.options)
+        except Exception as error:
+            new = [d.source for d in drafts if d.source.document_id not in manifests]
+            yield from self._forget_unstored(new)
+            if not settings.tolerant or isinstance(error, ConcurrentWriteError):
+                raise
+            if len(drafts) == 1:
+                self._watch.failed(drafts[0].source, [error])
+                return
+            yield from self._write_each(drafts, claim)
+            return
+        for draft, change in decided:
+            if change is None:
+                self._watch.unchanged(draft.source)
+            else:
+                self._watch.written(draft.source, change)
+
+    def _write_each(self, drafts: Sequence[_Draft], claim: Claim) -> Flow[None]:
+        """Write documents one by one, since one of them may be to blame for all."""
+        for draft in drafts:
+            # What failed was taken back, which may have put other manifests in place.
+            id_ = draft.source.document_id
+            manifests = yield from self._lifecycle.recovery.settled(claim, [id_])
+            yield from self._watch.expect([draft.source], manifests)
+            yield from self._write([draft], manifests, claim)
+
+    def _forget_unstored(self, batch: Batch) -> Flow[None]:
+        """Have new documents no longer tracked whose import failed and left nothing."""
+        try:
+            manifests, left = yield from self._look(batch)
+            names = manifests.keys() | left
+            gone = [source for source in batch if source.document_id not in names]
+            yield from self._watch.forget(gone)
+        except Exception:
+            logger.debug("Documents stay tracked that are not stored.", exc_info=True)
+
+    def _change(self, draft: _Draft, manifests: Mapping[str, Manifest]) -> plan.Change | None:
+        live = manifests.get(draft.source.document_id)
+        return plan.change_of(draft.source, draft.chunks, live, self._fingerprints)
+
+    def _is_current(self, source: SourceDocument, manifests: Mapping[str, Manifest]) -> bool:
+        known = None if self._settings.force else manifests.get(source.document_id)
+        return is_current(source, known, self._fingerprints)
+
+    def _noted_unchanged(self, batch: Batch, manifests: Mapping[str, Manifest]) -> Flow[None]:
+        if batch:
+            yield from self._watch.expect(batch, manifests)
+        for source in batch:
+            self._watch.unchanged(source)
+
+    def _overseer(self, configs: Sequence[RunnableConfig]) -> Overseer:
+        settings = self._settings
+        return Overseer(tolerant=settings.tolerant, dry_run=settings.dry_run, configs=configs)
+
+    @contextmanager
+    def _timed(self, phase: str) -> Generator[None]:
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self._watch.spent(phase, time.perf_counter() - start)
