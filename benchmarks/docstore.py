@@ -1,6 +1,6 @@
 """What `SQLDocStore.mget` costs over SQLAlchemy's own read of the same rows.
 
-Run it with `uv run python -m benchmarks.docstore`. A SQLite file gets 100,000 documents; then
+Run it with `uv run python -m benchmarks docstore`. A SQLite file gets 100,000 documents; then
 each round reads the same 100 random keys in each way, one way after the other. All read the
 same columns of the same table, by primary key:
 
@@ -12,7 +12,6 @@ same columns of the same table, by primary key:
 
 from __future__ import annotations
 
-import argparse
 import json
 import platform
 import random
@@ -28,10 +27,13 @@ import sqlalchemy
 from langchain_core.documents import Document
 from sqlalchemy import bindparam, select
 
+from benchmarks._options import Options
 from langchain_rag.storage import SQLDocStore, create_engine
 from langchain_rag.storage._schema import DOCUMENTS
 
 BATCH = 5000
+KEYS = 100
+ROUNDS = 300
 TEXT = "It was proved in 1796, written down in 1798 and printed in 1801. " * 12
 
 
@@ -89,28 +91,25 @@ def readers(store: SQLDocStore) -> dict[str, Callable[[list[str]], Sequence[obje
     }
 
 
-def main() -> None:
+def report(options: Options) -> None:
     """Print the figures."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--documents", type=int, default=100_000)
-    parser.add_argument("--keys", type=int, default=100)
-    parser.add_argument("--rounds", type=int, default=300)
-    options = parser.parse_args()
+    count = options.documents or 100_000
+    print(f"## Reading {KEYS} of {count} documents\n")
     with tempfile.TemporaryDirectory() as scratch:
         engine = create_engine(f"sqlite:///{Path(scratch)}/rag.db")
         assert isinstance(engine, sqlalchemy.Engine)
         store = SQLDocStore(engine)
         start = time.perf_counter()
-        for first in range(0, options.documents, BATCH):
-            numbers = range(first, min(first + BATCH, options.documents))
+        for first in range(0, count, BATCH):
+            numbers = range(first, min(first + BATCH, count))
             store.mset([(key(number), document(number)) for number in numbers])
         seconds = time.perf_counter() - start
         print(
             f"Python {platform.python_version()}, SQLAlchemy {sqlalchemy.__version__}, ", end=""
         )
         print(f"SQLite {sqlite3.sqlite_version}")
-        print(f"{options.documents} documents written in {seconds:.1f} s")
-        _read(store, options.documents, options.keys, options.rounds)
+        print(f"{count} documents written in {seconds:.1f} s")
+        _read(store, count, KEYS, ROUNDS)
         engine.dispose()
 
 
@@ -135,7 +134,3 @@ def _read(store: SQLDocStore, documents: int, keys: int, rounds: int) -> None:
         # Round by round, since what else the machine does slows all ways of a round alike.
         ratios = [ours / it for ours, it in zip(seconds["ours"], seconds[name], strict=True)]
         print(f"  {name}: {median * 1e3:.2f} ms; ours / it: {statistics.median(ratios):.2f}")
-
-
-if __name__ == "__main__":
-    main()

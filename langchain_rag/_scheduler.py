@@ -158,7 +158,9 @@ class Scheduler:
 
     def _request(self, node: _Node, request: Request) -> None:
         if isinstance(request, Operation):
-            if request.counted:
+            if request.counted and node.started:
+                self._backlog.appendleft((node, request))  # it goes on before others begin
+            elif request.counted:
                 self._backlog.append((node, request))
             elif self._turn is node and not request.here:
                 self._aside = (node, request)
@@ -249,7 +251,10 @@ class Scheduler:
 
     def _begin(self) -> None:
         """Begin what is counted, as much as may be under way."""
-        while self._backlog and len(self._under_way) < self._limit:
+        # A flow that pauses keeps its place: who is told to wait shall not be replaced by
+        # others who will be told the same.
+        resting = sum(node.started for *_, node in self._paused)
+        while self._backlog and len(self._under_way) + resting < self._limit:
             node, operation = self._backlog.popleft()
             if node.group is not None and not node.started and node.is_given_up():
                 node.flow.close()
@@ -303,10 +308,17 @@ class Scheduler:
 
     def _unwind(self, error: BaseException) -> None:
         """Let all flows clean up, those that are gathered before those that wait for them."""
-        if self._writing is not None:
-            wait([self._writing])  # what comes after must not be overtaken by it
-        for node in sorted(self._open.values(), key=lambda one: -one.depth):
-            _end(node.flow, error)
+        nodes = sorted(self._open.values(), key=lambda one: -one.depth)
+        try:
+            if self._writing is not None:
+                wait([self._writing])  # what comes after must not be overtaken by it
+            for node in nodes:
+                _end(node.flow, error)
+        except BaseException:
+            # Interrupted again: what is left gives up at once what it can.
+            for node in nodes:
+                node.flow.close()
+            raise
 
 
 def _produces(node: _Node) -> bool:

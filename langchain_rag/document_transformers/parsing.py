@@ -231,7 +231,7 @@ def _distinct(lines: Iterable[str], echoes: Collection[str]) -> list[str]:
     found: dict[str, str] = {}
     for line in lines:
         key = _compared(line)
-        if sum(map(str.isalnum, key)) >= 2 and key not in echoes:
+        if sum(map(str.isalnum, line)) >= 2 and key not in echoes:
             found.setdefault(key, line)
     return list(found.values())
 

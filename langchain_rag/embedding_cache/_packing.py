@@ -12,7 +12,10 @@ import sys
 import zlib
 from array import array
 from collections.abc import Sequence
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
+
+if TYPE_CHECKING:
+    import numpy as np
 
 _VERSION: Final = 1
 _HEAD: Final = struct.Struct("<BBII")
@@ -31,10 +34,13 @@ def pack(vector: Sequence[float], seal: bytes) -> bytes:
     Raises:
         ValueError: If there are none, or one of them is not a finite number.
     """
+    import numpy as np  # noqa: PLC0415 - a tenth of a second, for those who keep vectors
+
     doubles = _doubles(vector)
-    singles = array("f", doubles)
-    width, numbers = (4, singles) if singles.tolist() == doubles.tolist() else (8, doubles)
-    data = _little_endian(numbers).tobytes()
+    with np.errstate(over="ignore", under="ignore"):  # then it does not survive, and is seen
+        singles = doubles.astype("<f4")
+    width, numbers = (4, singles) if np.array_equal(singles, doubles) else (8, doubles)
+    data = numbers.tobytes()
     return _HEAD.pack(_VERSION, width, len(doubles), _checksum(data, seal)) + data
 
 
@@ -69,18 +75,23 @@ def unpack(stored: object, seal: bytes) -> list[float]:
     return numbers
 
 
-def _doubles(vector: Sequence[float]) -> array[float]:
+def _doubles(vector: Sequence[float]) -> np.ndarray[Any, np.dtype[np.float64]]:
+    import numpy as np  # noqa: PLC0415 - as above
+
     try:
-        # Not `if not vector`: of an array of numpy that is no question.
-        doubles = array("d", vector) if len(vector) else array("d")
-        same = doubles.tolist() == list(vector)
-    except (TypeError, OverflowError) as error:
+        doubles = np.array(list(vector), dtype="<f8")
+        same = (
+            doubles.ndim == 1
+            and not isinstance(cast("object", vector), bytes | bytearray | memoryview)
+            and doubles.tolist() == list(vector)
+        )
+    except (TypeError, ValueError, OverflowError) as error:
         msg = "it is not a list of numbers"
         raise ValueError(msg) from error
-    if not doubles:
+    if not len(doubles):
         msg = "it is empty"
         raise ValueError(msg)
-    if not same or not _finite(doubles):
+    if not same or not np.isfinite(doubles).all():
         msg = "it has numbers that are none, infinite, or too large for a float"
         raise ValueError(msg)
     return doubles

@@ -12,7 +12,7 @@ from langchain_rag._flow import Flow, arun, call, run
 from langchain_rag.embedding_cache._entries import is_storable
 from langchain_rag.embedding_cache._lookup import Asked, LookUp, alike
 from langchain_rag.embedding_cache.identity import identity_of_embeddings
-from langchain_rag.embedding_cache.tally import count
+from langchain_rag.embedding_cache.tally import count, is_refreshing
 from langchain_rag.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ class CachedEmbeddings(Embeddings):
         distinct = list(dict.fromkeys(texts))
         if not distinct:
             return []
-        known = LookUp(self.cache, self.fingerprint)
+        known = LookUp(self.cache, self.fingerprint, reads=not is_refreshing())
         vectors = yield from self._through(known, distinct)
         if known.hits and not alike(vectors):
             _log.warning(

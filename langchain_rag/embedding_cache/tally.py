@@ -7,7 +7,7 @@ of the context, and not what they did for others at the same time.
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from threading import Lock
@@ -26,10 +26,12 @@ class EmbeddingTally:
     Attributes:
         embedded: Texts that the model embedded.
         hits: Texts whose vectors came from a cache.
+        refresh: Whether texts are embedded again that are in a cache.
     """
 
     embedded: int = 0
     hits: int = 0
+    refresh: bool = False
     _lock: Lock = field(default_factory=Lock, repr=False, compare=False)
 
     def count(self, *, embedded: int = 0, hits: int = 0) -> None:
@@ -65,7 +67,8 @@ def tallying(tally: EmbeddingTally | None = None) -> Generator[EmbeddingTally]:
     try:
         yield tally
     finally:
-        TALLY.reset(token)
+        with suppress(ValueError):  # closed by somebody else, in a context of its own
+            TALLY.reset(token)
 
 
 def count(*, embedded: int = 0, hits: int = 0) -> None:
@@ -77,3 +80,9 @@ def count(*, embedded: int = 0, hits: int = 0) -> None:
     """
     if (tally := TALLY.get()) is not None:
         tally.count(embedded=embedded, hits=hits)
+
+
+def is_refreshing() -> bool:
+    """Say whether whoever asks in this context wants new vectors for all texts."""
+    tally = TALLY.get()
+    return tally is not None and tally.refresh

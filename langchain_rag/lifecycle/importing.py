@@ -20,7 +20,7 @@ from langchain_rag._flow import Flow, give_turn_back, stream, take_turn
 from langchain_rag._together import values_of
 from langchain_rag.document_transformers.overseeing import Overseer
 from langchain_rag.errors import ConcurrentWriteError
-from langchain_rag.lifecycle import plan, tracing
+from langchain_rag.lifecycle import claims, plan, tracing
 from langchain_rag.lifecycle.batches import batched
 from langchain_rag.lifecycle.claims import Claim
 from langchain_rag.lifecycle.drafts import DraftChunk
@@ -143,12 +143,23 @@ class Importer:
         except ConcurrentWriteError as error:
             if not self._settings.tolerant:
                 raise
-            if len(batch) == 1:
-                self._watch.failed(batch[0], [error])
-                return
-            for source in batch:
+            yield from self._claimed_apart(batch, error)
+
+    def _claimed_apart(self, batch: Batch, error: ConcurrentWriteError) -> Flow[None]:
+        """Import those documents of a batch that nobody else is writing."""
+        keys = [self._lifecycle.keys.manifest(source.document_id) for source in batch]
+        held = yield from claims.claimed(self._lifecycle.stores.docstore, keys)
+        taken = [source for source, is_held in zip(batch, held, strict=True) if is_held]
+        free = [source for source, is_held in zip(batch, held, strict=True) if not is_held]
+        if not taken and len(batch) == 1:
+            taken, free = free, taken  # it was given back meanwhile, and the next run is soon
+        for source in taken:
+            self._watch.failed(source, [error])
+        # Where nobody holds any, one was lost half-way, and nobody knows which.
+        for group in [free] if taken else [[source] for source in free]:
+            if group:
                 yield from take_turn()
-                yield from self._claimed([source])
+                yield from self._claimed(group)
 
     def _import(self, batch: Batch, claim: Claim) -> Flow[None]:
         ids = [source.document_id for source in batch]
@@ -167,6 +178,7 @@ class Importer:
 
     def _estimate(self, batch: Batch, manifests: Mapping[str, Manifest]) -> Flow[None]:
         """Find out what an import would do."""
+        yield from self._watch.expect(batch, manifests)
         yield from give_turn_back()
         for draft in (yield from self._drafted(batch, manifests)):
             change = self._change(draft, manifests)
@@ -201,7 +213,11 @@ class Importer:
         troubles = dict(whole.troubles)
         for number, errors in sorted(parts.troubles.items()):
             source, chunk = batch[owners[number]], chunks[number]
-            if chunk.incomplete:
+            # What is stored of an unchanged document that is forced is better.
+            is_better = is_current(
+                source, manifests.get(source.document_id), self._fingerprints
+            )
+            if chunk.incomplete and not is_better:
                 self._watch.failed(source, errors, chunk.record.key)
             else:
                 troubles.setdefault(owners[number], []).extend(errors)

@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import (
     AsyncIterable,
     AsyncIterator,
+    Callable,
     Iterable,
     Iterator,
     Sized,
 )
-from itertools import islice
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias, TypeVar, cast
 
 from langchain_core.document_loaders import BaseLoader
 from langchain_core.documents import Document
 
 from langchain_rag._flow import Flow, call_here
 from langchain_rag.errors import ConfigurationError
+
+T = TypeVar("T")
 
 Documents: TypeAlias = Iterable[Document] | AsyncIterable[Document] | BaseLoader
 """What can be indexed."""
@@ -50,19 +52,22 @@ class Loading:
         self._aiterator: AsyncIterator[Document] | None = None
         self._failure: Exception | None = None
 
-    def next(self, size: int) -> Flow[list[Document]]:
+    def next(self, size: int, take: Callable[[Document], Iterable[T]]) -> Flow[list[T] | None]:
         """Read the next documents.
 
         Args:
             size: How many at most.
+            take: Makes of a document what is kept of it, at once: the caller may change it
+                as soon as the next one is asked for.
 
         Returns:
-            The documents, none after the last one.
+            What was made of them; None after the last one.
 
         Raises:
             Exception: What the loader raised, after the documents that came before it.
         """
-        return call_here(self._next, self._anext, size)
+        flow: Flow[list[T] | None] = call_here(self._next, self._anext, size, take)
+        return flow
 
     def close(self) -> Flow[None]:
         """End what was begun: a generator's `finally` runs now, and not some time later."""
@@ -79,21 +84,28 @@ class Loading:
             await aclose()
         self._close()
 
-    def _next(self, size: int) -> list[Document]:
+    def _next(self, size: int, take: Callable[[Document], Iterable[T]]) -> list[T] | None:
         if self._failure is not None:
             raise self._failure
         if self._iterator is None:
             self._iterator = self._begin()
-        batch: list[Document] = []
-        try:
-            batch.extend(islice(self._iterator, size))
-        except Exception as error:
-            if not batch:
-                raise
-            self._failure = error
-        return batch
+        taken: list[T] = []
+        for number in range(size):
+            try:
+                document = next(self._iterator)
+            except StopIteration:
+                return taken if number else None
+            except Exception as error:
+                if not number:
+                    raise
+                self._failure = error
+                break
+            taken.extend(take(document))
+        return taken
 
-    async def _anext(self, size: int) -> list[Document]:
+    async def _anext(
+        self, size: int, take: Callable[[Document], Iterable[T]]
+    ) -> list[T] | None:
         if self._failure is not None:
             raise self._failure
         if isinstance(self._documents, BaseLoader):
@@ -101,20 +113,22 @@ class Loading:
             lazy: Any = self._documents.alazy_load()
             self._documents = lazy
         if not isinstance(self._documents, AsyncIterable):
-            return self._next(size)
+            return self._next(size, take)
         if self._aiterator is None:
             self._aiterator = aiter(self._documents)
-        batch: list[Document] = []
-        try:
-            async for document in self._aiterator:
-                batch.append(document)
-                if len(batch) >= size:
-                    break
-        except Exception as error:
-            if not batch:
-                raise
-            self._failure = error
-        return batch
+        taken: list[T] = []
+        for number in range(size):
+            try:
+                document = await anext(self._aiterator)
+            except StopAsyncIteration:
+                return taken if number else None
+            except Exception as error:
+                if not number:
+                    raise
+                self._failure = error
+                break
+            taken.extend(take(document))
+        return taken
 
     def _begin(self) -> Iterator[Document]:
         documents = self._documents

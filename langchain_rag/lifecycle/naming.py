@@ -20,11 +20,13 @@ class Naming:
     with what is stored. Where the store knows no sources, its name says all that it says.
 
     Attributes:
-        sources: How many documents each source has had so far.
+        sources: How many places of each source have been given so far.
+        ids: All ids so far.
     """
 
     def __init__(self) -> None:
         self.sources: Counter[str] = Counter()
+        self.ids: set[str] = set()
         self._own: dict[str, tuple[str, str]] = {}
         # Half of a hash each: enough that two never meet, and half the memory.
         self._said: set[bytes] = set()
@@ -56,9 +58,14 @@ class Naming:
         Args:
             source_id: The source.
         """
-        position = self.sources[source_id]
-        self.sources[source_id] += 1
-        return identity.positional_id(source_id, position)
+        while True:
+            position = self.sources[source_id]
+            self.sources[source_id] += 1
+            id_ = identity.positional_id(source_id, position)
+            # A document that came out of a search has such an id as its own.
+            if id_ not in self.ids:
+                self.ids.add(id_)
+                return id_
 
     def meet(self, source_id: str | None) -> None:
         """Note a source of a document that has an id.
@@ -82,10 +89,11 @@ class Naming:
             DuplicateIdError: Another document has the id.
         """
         said = (content_hash[:32], metadata_hash[:32])
-        before = self._own.setdefault(document_id, said)
-        if before is said:
+        if document_id not in self.ids:
+            self.ids.add(document_id)
+            self._own[document_id] = said
             return
-        if before == said:
+        if self._own.get(document_id) == said:
             raise DuplicateDocument
         message = (
             f"Two documents have the id {document_id!r}, and one would overwrite the other. "

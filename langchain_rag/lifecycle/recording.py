@@ -19,6 +19,7 @@ from langchain_rag.lifecycle.plan import Change
 from langchain_rag.lifecycle.sources import SourceDocument
 from langchain_rag.lifecycle.tracking import Tracking
 from langchain_rag.lifecycle.watching import Watch
+from langchain_rag.lifecycle.write import Lifecycle
 
 
 class Recorder(Watch):
@@ -26,37 +27,46 @@ class Recorder(Watch):
 
     Args:
         report: The report to write.
+        lifecycle: Where the documents are.
         tracking: Is told of documents before they are written.
         listener: Is told of each document.
-        relabels: Whether the store changes metadata without embedding the texts again.
         total: How many documents there are, None where nobody knows.
 
     Attributes:
+        report: The same.
         texts: Texts that the wrapped store was given to embed.
+        predecessors: Documents that `add_documents` stored, and that have another id here.
     """
 
     def __init__(
         self,
         report: IndexReport,
+        lifecycle: Lifecycle,
         tracking: Tracking,
         listener: Listener | None,
-        *,
-        relabels: bool,
         total: int | None,
     ) -> None:
-        self._report = report
+        self.report = report
+        self.texts = 0
+        self.predecessors: list[str] = []
+        self._lifecycle = lifecycle
         self._tracking = tracking
         self._listener = listener
-        self._relabels = relabels
+        self._relabels = lifecycle.stores.rows.backend.relabel is not None
         self._total = total
-        self.texts = 0
         self._done = 0
 
     def expect(
         self, sources: Sequence[SourceDocument], manifests: Mapping[str, Manifest]
     ) -> Flow[None]:
         """Have documents tracked before any of them is written; see `Watch.expect`."""
-        if sources and not self._report.dry_run:
+        new = [s.derived_id for s in sources if s.placed and s.document_id not in manifests]
+        places = [self._lifecycle.keys.manifest(id_) for id_ in new]
+        found = yield from self._lifecycle.stores.mget(places)
+        self.predecessors += [
+            id_ for id_, value in zip(new, found, strict=True) if value is not None
+        ]
+        if sources and not self.report.dry_run:
             yield from self._tracking.expect(sources, manifests)
 
     def forget(self, sources: Sequence[SourceDocument]) -> Flow[None]:
@@ -66,12 +76,12 @@ class Recorder(Watch):
 
     def unchanged(self, source: SourceDocument) -> None:
         """Note a document that is stored as it is; see `Watch.unchanged`."""
-        self._report.unchanged.append(source.document_id)
+        self.report.unchanged.append(source.document_id)
         self._tell("unchanged", source.document_id, source.source_id)
 
     def written(self, source: SourceDocument, change: Change) -> None:
         """Note a document that was written; see `Watch.written`."""
-        report = self._report
+        report = self.report
         outcome: Literal["added", "updated"] = "updated" if change.old else "added"
         (report.updated if change.old else report.added).append(source.document_id)
         report.rows_written += len(change.rows) + len(change.relabelled)
@@ -88,7 +98,7 @@ class Recorder(Watch):
         """Note what failed; see `Watch.failed`."""
         id_, source_id = source.document_id, source.source_id
         reasons = [_reason(error) for error in errors]
-        self._report.failed += [
+        self.report.failed += [
             IndexFailure(id_, source_id, chunk, reason) for reason in reasons
         ]
         if chunk is None:
@@ -103,7 +113,7 @@ class Recorder(Watch):
             error: Why.
         """
         reason = _reason(error)
-        self._report.failed.append(IndexFailure(document_id, source_id, None, reason))
+        self.report.failed.append(IndexFailure(document_id, source_id, None, reason))
         self._tell("failed", document_id, source_id, reason)
 
     def repeated(self) -> None:
@@ -116,13 +126,13 @@ class Recorder(Watch):
         Args:
             document_ids: The documents.
         """
-        self._report.deleted += document_ids
+        self.report.deleted += document_ids
         for id_ in document_ids:
             self._tell("deleted", id_, None)
 
     def asked(self, overseer: Overseer) -> None:
         """Note what a batch asked of models; see `Watch.asked`."""
-        report = self._report
+        report = self.report
         report.cache_hits += overseer.cache_hits
         if report.dry_run:
             report.llm_calls += overseer.calls
@@ -130,7 +140,7 @@ class Recorder(Watch):
 
     def spent(self, phase: str, seconds: float) -> None:
         """Note how long something took; see `Watch.spent`."""
-        took = self._report.seconds
+        took = self.report.seconds
         took[phase] = took.get(phase, 0.0) + seconds
 
     def _tell(

@@ -37,6 +37,7 @@ class SourceDocument:
         metadata: Its metadata, encoded.
         content_hash: Hash of the text.
         metadata_hash: Hash of the metadata.
+        placed: Whether its id says where it stands, and not what it says.
     """
 
     document_id: str
@@ -45,6 +46,14 @@ class SourceDocument:
     metadata: dict[str, Any]
     content_hash: str
     metadata_hash: str
+    placed: bool = False
+
+    @property
+    def derived_id(self) -> str:
+        """The id that `add_documents` gives it where it has none."""
+        return identity.document_id(
+            self.source_id, self.content, codec.canonical(self.metadata)
+        )
 
     def copy(self) -> Document:
         """Return it as a document that shares nothing with the caller's."""
@@ -216,16 +225,17 @@ def check_document(
     source_id = source_of(document, owner, source_id_key)
     content_hash = identity.digest(document.page_content)
     metadata_hash = identity.metadata_hash(metadata, ignored)
-    if id_ is None and name is not None:
-        id_ = name(source_id, content_hash, metadata_hash)
+    place = None if id_ or name is None else name(source_id, content_hash, metadata_hash)
     return SourceDocument(
         document_id=id_
+        or place
         or identity.document_id(source_id, document.page_content, codec.canonical(metadata)),
         source_id=source_id,
         content=document.page_content,
         metadata=metadata,
         content_hash=content_hash,
         metadata_hash=metadata_hash,
+        placed=place is not None,
     )
 
 

@@ -73,7 +73,8 @@ class TrackedByRecords:
         new: list[SourceDocument] = []
         for source, is_known in zip(sources, known, strict=True):
             live = manifests.get(source.document_id)
-            if not is_known or (live is not None and live.source_id != source.source_id):
+            # A record may be older than its document, and name another source.
+            if not is_known or live is None or live.source_id != source.source_id:
                 new.append(source)
         if new:
             yield from call(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterable, Collection, Iterable
-from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -17,10 +16,11 @@ from langchain_rag._flow import Flow
 from langchain_rag._together import arun_together, run_together
 from langchain_rag.document_transformers.base import limit_of
 from langchain_rag.document_transformers.usage import ModelUsage
-from langchain_rag.embedding_cache import TALLY, CachedEmbeddings, EmbeddingTally
+from langchain_rag.embedding_cache import CachedEmbeddings, EmbeddingTally, tallying
 from langchain_rag.errors import ConfigurationError
+from langchain_rag.lifecycle.cleaning import Cleanup, CleanupRules
 from langchain_rag.lifecycle.index_report import IndexReport, Listener
-from langchain_rag.lifecycle.indexing import Cleanup, CleanupRules, Indexing
+from langchain_rag.lifecycle.indexing import Indexing
 from langchain_rag.lifecycle.loading import Loading
 from langchain_rag.lifecycle.settings import OnError, Settings
 from langchain_rag.lifecycle.tracking import TrackedByManifests, TrackedByRecords
@@ -70,7 +70,8 @@ class IndexingMixin(WritingMixin):
                 again: `"raise"` ends the run; `"skip"` leaves its old version and goes on;
                 `"copy"` indexes the chunks that a model failed for by their plain text (and
                 skips what fails otherwise). What failed is in the report, and is tried again
-                by the next run, also when the document did not change.
+                by the next run, also when the document did not change (with `force`, when
+                it is forced again).
             progress: True for a bar, or a function that is called with an `IndexEvent` for
                 each document.
             dry_run: Find out what would be done and what it would cost, and do nothing: no
@@ -218,13 +219,11 @@ class IndexingMixin(WritingMixin):
             listener=listener,
         )
         report = run.report
-        tally = EmbeddingTally()
-        token = TALLY.set(tally)
+        tally = EmbeddingTally(refresh=settings.force)
         try:
-            return (yield from run.run(loading))
+            with tallying(tally):
+                return (yield from run.run(loading))
         finally:
-            with suppress(ValueError):  # closed by somebody else, in a context of its own
-                TALLY.reset(token)
             if not report.dry_run:
                 report.llm_calls = usage.calls
                 report.input_tokens = usage.input_tokens

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
 from typing import Any, Final
 
 from langchain_core.documents import Document
@@ -13,6 +14,7 @@ from langchain_rag._flow import Flow, arun, run
 from langchain_rag._together import arun_together, run_together
 from langchain_rag.document_transformers.base import limit_of
 from langchain_rag.document_transformers.remembering import REFRESH, VARIATION_CACHE
+from langchain_rag.embedding_cache import EmbeddingTally, tallying
 from langchain_rag.errors import ConfigurationError, InvalidDocumentError
 from langchain_rag.lifecycle.importing import Importer
 from langchain_rag.lifecycle.settings import Settings
@@ -144,7 +146,8 @@ class WritingMixin(BaseRAGVectorStore):
         settings: Settings,
     ) -> Flow[list[str]]:
         sources = check_documents(list(documents), ids, self._source_id_key)
-        yield from Importer(self._lifecycle, settings).add(sources)
+        with tallying(EmbeddingTally(refresh=True)) if settings.force else nullcontext():
+            yield from Importer(self._lifecycle, settings).add(sources)
         return [source.document_id for source in sources]
 
     def _settings(

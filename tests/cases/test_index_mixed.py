@@ -15,6 +15,7 @@ from langchain_chroma import Chroma
 from langchain_core.documents import Document
 
 from langchain_rag.document_transformers import CopyDocumentTransformer
+from langchain_rag.errors import DuplicateIdError
 from langchain_rag.storage import create_engine
 from langchain_rag.testing import (
     CountingEmbeddings,
@@ -124,10 +125,10 @@ async def test_scopes_of_the_other_are_left_alone(setting: Setting) -> None:
 
 
 async def test_what_add_documents_stored_is_not_cleaned_by_scope(setting: Setting) -> None:
-    """Nor by `full`, where a record manager says what there is: LangChain's meaning."""
+    """By `full` it is: afterwards what is stored is what the loader returned."""
     rag = setting.start()
     await setting.driver(rag, "add_documents", [page("by hand", "one")], ids=["hand"])
-    report = await setting.index(PAGES, cleanup="full")
+    report = await setting.index(PAGES)
     assert (report.num_added, report.num_deleted) == (3, 0)
     assert "hand" in {one[0] for one in reachable(setting.start())}
     # Indexed under its id, it is known ever after.
@@ -135,6 +136,56 @@ async def test_what_add_documents_stored_is_not_cleaned_by_scope(setting: Settin
     assert (report.unchanged, report.num_deleted) == (["hand"], 2)
     assert setting.records() == {"hand": "one", place("two"): "two"}
     assert (await setting.index([PAGES[1]])).deleted == ["hand"]
+    await setting.driver(rag, "add_documents", [page("by hand", "one")], ids=["hand"])
+    assert (await setting.index(PAGES, cleanup="full")).deleted == ["hand"]
+    assert await setting.is_clean()
+
+
+async def test_what_add_documents_named_by_its_words_is_not_doubled(setting: Setting) -> None:
+    rag = setting.start()
+    pages = [page("one", "a"), page("two", "a")]
+    added = await setting.driver(rag, "add_documents", pages)
+    dry = await setting.index(pages, dry_run=True)
+    report = await setting.index(pages)
+    assert (report.num_added, sorted(report.deleted)) == (2, sorted(added))
+    assert (dry.num_added, sorted(dry.deleted)) == (2, sorted(added))
+    assert await setting.is_clean()
+
+
+async def test_records_that_are_older_than_their_documents(setting: Setting) -> None:
+    """A document belongs to the source that it says, whatever its record says."""
+    await setting.index([page("x", "a", "x")])
+    await setting.driver(setting.start(), "delete", ["x"])
+    await setting.index([page("x", "b", "x")])
+    assert (await setting.index([page("y", "a", "y")])).deleted == []
+    assert set(setting.records().items()) == {("x", "b"), ("y", "a")}
+    await setting.driver(setting.start(), "add_documents", [page("x", "c", "x")], ids=["x"])
+    assert (await setting.index([page("z", "b", "z")])).deleted == []
+    assert {"x", "y", "z"} <= {one[0] for one in reachable(setting.start())}
+    # What is gone already is forgotten, and counts nowhere.
+    await setting.driver(setting.start(), "delete", ["y"])
+    report = await setting.index([page("v", "a", "v")], max_deletes=0)
+    assert report.num_deleted == 0
+    assert "y" not in setting.records()
+
+
+async def test_an_own_id_that_is_a_place_of_another(setting: Setting) -> None:
+    await setting.index([page("zero", "a")])
+    (hit,) = await setting.driver(setting.start(), "get_by_ids", [place("a")])
+    report = await setting.index([hit, page("new first", "a")])
+    assert (report.num_skipped, report.num_added) == (1, 1)
+    with pytest.raises(DuplicateIdError):
+        await setting.index([page("new first", "a"), hit])
+
+
+async def test_one_document_that_is_changed_while_it_is_read(setting: Setting) -> None:
+    def load() -> Iterator[Document]:
+        document = page("", "a")
+        for n in range(5):
+            document.page_content = f"text {n}"
+            yield document
+
+    assert (await setting.index(load())).num_added == 5
 
 
 # --- real stores -------------------------------------------------------------------------

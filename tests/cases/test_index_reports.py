@@ -187,6 +187,15 @@ async def test_a_dry_run_on_nothing(setting: Setting) -> None:
     assert numbers(await setting.index(documents, dry_run=True))["num_skipped"] == 2
 
 
+async def test_a_dry_run_takes_no_note_of_what_was_added_by_hand(setting: Setting) -> None:
+    documents = [page("by hand", "a", "hand")]
+    await setting.driver(setting.start(), "add_documents", documents)
+    dry = await setting.index(documents, dry_run=True)
+    assert (dry.unchanged, setting.records()) == (["hand"], {})
+    await setting.index(documents)
+    assert setting.records() == {"hand": "a"}
+
+
 async def test_a_dry_run_with_force(setting: Setting) -> None:
     documents = [page(paragraphs("a", "b"))]
     setting.options["variation_cache"] = setting.cache

@@ -19,7 +19,7 @@ from langchain_rag._flow import (
     pause,
     take_turn,
 )
-from langchain_rag._together import run_together, values_of
+from langchain_rag._together import values_of
 from tests.unit.flows import (
     Calls,
     Gate,
@@ -356,20 +356,21 @@ async def test_a_pause_lets_others_go_on(driver: Driver) -> None:
     assert set(done[:2]) == {"none", "worker"}
 
 
-def test_a_pause_takes_up_no_thread() -> None:
+async def test_a_begun_flow_keeps_its_place_while_it_pauses(driver: Driver) -> None:
+    """Who is told to wait is not replaced by others who will be told the same."""
     other = Gate()
 
     def tries_again() -> Flow[None]:
         yield from counted(lambda: None)
         yield from pause(0.05)
-        assert other.is_open, "it kept the only thread while it waited"
+        assert not other.is_open, "its place was given away"
         yield from counted(lambda: None)
 
     def asks() -> Flow[None]:
         yield from counted(other.open)
 
     with no_deadlock():
-        results = run_together(gather([tries_again(), asks()]), 1)
+        results = await drive(driver, gather([tries_again(), asks()]), 1)
     assert results == [None, None]
 
 

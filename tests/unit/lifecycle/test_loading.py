@@ -18,9 +18,8 @@ from langchain_rag.testing import Driver
 
 
 async def following(driver: Driver, loading: Loading, size: int) -> list[str]:
-    flow = loading.next(size)
-    batch = run(flow) if driver.name == "sync" else await arun(flow)
-    return [document.page_content for document in batch]
+    flow = loading.next(size, lambda document: [document.page_content])
+    return (run(flow) if driver.name == "sync" else await arun(flow)) or []
 
 
 async def batches(driver: Driver, loading: Loading, size: int) -> list[list[str]]:
@@ -144,4 +143,4 @@ def test_what_is_no_source_of_documents(given: Any) -> None:
 
 def test_what_is_asynchronous_needs_aindex() -> None:
     with pytest.raises(ConfigurationError, match="await aindex"):
-        run(Loading(adocuments(1)).next(1))
+        run(Loading(adocuments(1)).next(1, lambda document: [document]))

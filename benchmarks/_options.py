@@ -1,0 +1,22 @@
+"""What the command line says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to measure.
+
+    Attributes:
+        data: Folder with real text.
+        turns: How often each side is measured.
+        documents: How many; 0 for each benchmark's own number.
+        stores: Vector stores, where a benchmark has several.
+    """
+
+    data: str
+    turns: int
+    documents: int
+    stores: tuple[str, ...]
