@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -25,6 +25,8 @@ from langchain_rag.lifecycle.manifest import ChunkEntry, Manifest
 from langchain_rag.lifecycle.projection import projection
 from langchain_rag.lifecycle.records import ChunkRecord, Variation
 from langchain_rag.lifecycle.sources import SourceDocument
+
+_NONE: Final = frozenset[str]()
 
 WHOLE_CHUNK: Final = "chunk"
 """Kind of the one variation of a chunk where there is no `chunk_transformer`."""
@@ -165,16 +167,9 @@ def set_variations(
         if not output.page_content.strip():
             continue
         text = _storable(output.page_content, owner)
-        metadata = codec.encode(output.metadata, owner)
-        made = _text(metadata.get(TRANSFORMER)) or made_by
-        kind = _text(metadata.get(KIND)) or made or WHOLE_CHUNK
-        set_by_it = (own or {}).get(made, set[str]())
-        extra = {
-            key: value
-            for key, value in metadata.items()
-            if key not in RESERVED
-            and (key in set_by_it or _differs(chunk.record.metadata, key, value))
-        }
+        made = _text(output.metadata.get(TRANSFORMER)) or made_by
+        kind = _text(output.metadata.get(KIND)) or made or WHOLE_CHUNK
+        extra = _extra(chunk, output.metadata, (own or {}).get(made, _NONE), owner)
         variations.setdefault((kind, text), Variation(kind, made, text, extra))
     if not variations:
         message = (
@@ -206,6 +201,26 @@ def stand_in(chunk: DraftChunk, outputs: Sequence[Document]) -> None:
     chunk.incomplete = True
 
 
+def _extra(
+    chunk: DraftChunk, metadata: dict[str, Any], own: Collection[str], owner: str
+) -> dict[str, Any]:
+    """Return what a variation has beside the chunk's metadata, encoded."""
+    inherited = chunk.record.metadata
+    # What was handed on is the same object, if it is nothing that can be changed.
+    new = {
+        key: value
+        for key, value in metadata.items()
+        if key not in RESERVED and (key in own or inherited.get(key, _NONE) is not value)
+    }
+    if not new:
+        return new
+    return {
+        key: value
+        for key, value in codec.encode(new, owner).items()
+        if key in own or _differs(inherited, key, value)
+    }
+
+
 def own_keys(
     chunks: Sequence[DraftChunk], outputs: Sequence[Sequence[Document]], made_by: str | None
 ) -> dict[str | None, set[str]]:
@@ -231,7 +246,8 @@ def own_keys(
             made = _text(document.metadata.get(TRANSFORMER)) or made_by
             keys = found.setdefault(made, set())
             for key, value in document.metadata.items():
-                if key not in keys and key not in RESERVED:
+                handed_on = inherited.get(key, _NONE) is value
+                if not handed_on and key not in keys and key not in RESERVED:
                     encoded = codec.encode({key: value}, owner)[key]
                     if _differs(inherited, key, encoded):
                         keys.add(key)
@@ -265,8 +281,11 @@ def rows_of(chunk: DraftChunk) -> list[Document]:
     """
     positions = Counter[str]()
     rows: list[Document] = []
+    inherited = projection(codec.decode(chunk.record.metadata))
     for variation in chunk.variations or ():
-        metadata = projection(codec.decode({**chunk.record.metadata, **variation.extra}))
+        metadata = dict(inherited)
+        if variation.extra:
+            metadata = projection(codec.decode({**chunk.record.metadata, **variation.extra}))
         metadata |= {
             KIND: variation.kind,
             CHUNK: chunk.record.key,

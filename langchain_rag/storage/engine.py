@@ -17,7 +17,7 @@ from sqlalchemy.pool import AsyncAdaptedQueuePool, QueuePool, SingletonThreadPoo
 from langchain_rag.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from sqlalchemy import URL, Engine
+    from sqlalchemy import URL, Engine, ExceptionContext
 
 AnyEngine: TypeAlias = "Engine | AsyncEngine"
 
@@ -92,8 +92,17 @@ def create_engine(db_url: str | URL, **kwargs: Any) -> AnyEngine:
         )
         msg = f"The driver of {url.drivername!r} is not installed: {remedy}"
         raise ConfigurationError(msg) from error
-    _set_up(engine.sync_engine if isinstance(engine, AsyncEngine) else engine)
+    sync_engine = engine.sync_engine if isinstance(engine, AsyncEngine) else engine
+    _set_up(sync_engine)
+    if in_memory(url):
+        event.listen(sync_engine, "handle_error", _keep_connection)
     return engine
+
+
+def _keep_connection(context: ExceptionContext) -> None:
+    """Keep the connection that is interrupted: with it the database in memory would go."""
+    if not isinstance(context.original_exception, Exception):
+        context.is_disconnect = False
 
 
 def check_engine(engine: AnyEngine) -> None:

@@ -20,6 +20,8 @@ from langchain_text_splitters import CharacterTextSplitter, RecursiveCharacterTe
 
 from langchain_rag._reserved import CHUNK, DOCUMENT
 from langchain_rag.document_transformers import CopyDocumentTransformer
+from langchain_rag.errors import TransformerError
+from langchain_rag.lifecycle.identity import positional_id
 from langchain_rag.testing import (
     DRIVERS,
     MOMENTS,
@@ -27,6 +29,7 @@ from langchain_rag.testing import (
     InjectedCrash,
     InjectedFault,
     Moment,
+    ScriptedTransformer,
     World,
     audit,
     contents,
@@ -40,8 +43,8 @@ class Version(NamedTuple):
     source: str
     rev: int
 
-    def document(self) -> Document:
-        return Document(self.text, metadata={"source": self.source, "rev": self.rev})
+    def document(self, id_: str | None = None) -> Document:
+        return Document(self.text, metadata={"source": self.source, "rev": self.rev}, id=id_)
 
 
 class Row(NamedTuple):
@@ -79,6 +82,15 @@ splitter = RecursiveCharacterTextSplitter(
 words = CharacterTextSplitter(separator=" ", chunk_size=5, chunk_overlap=0)
 
 
+class Words(ScriptedTransformer):
+    """Cuts into words, and fails for chunks that it was told to fail for."""
+
+    fingerprint = "words"
+
+    def __init__(self) -> None:
+        super().__init__(words.split_text)
+
+
 @cache
 def rows_of(version: Version | None, *, transformed: bool) -> Rows:
     if version is None:
@@ -95,6 +107,16 @@ def rows_of(version: Version | None, *, transformed: bool) -> Rows:
     return rows
 
 
+def named(pages: list[Version]) -> dict[str, Version]:
+    """Pages by what `rag.index()` calls them: source and place in it, without repetitions."""
+    places: Counter[str] = Counter()
+    found: dict[str, Version] = {}
+    for page in dict.fromkeys(pages):
+        found[positional_id(page.source, places[page.source])] = page
+        places[page.source] += 1
+    return found
+
+
 def without_revs(rows: Rows) -> Rows:
     bare: Rows = Counter()
     for row, number in rows.items():
@@ -103,7 +125,7 @@ def without_revs(rows: Rows) -> Rows:
 
 
 class Library(RuleBasedStateMachine):
-    """Documents with ids of the user's own, and documents of `index()`."""
+    """Documents with ids of the user's own, of `index()` and of `rag.index()`."""
 
     driver: ClassVar[Driver]
     transformed: ClassVar[bool]
@@ -124,10 +146,11 @@ class Library(RuleBasedStateMachine):
         self.loop.close()
 
     def start(self) -> None:
-        options: dict[str, Any] = {}
+        options: dict[str, Any] = {"record_manager": self.world.record_manager}
+        self.words = Words()
         if self.transformed:
             options["parent_transformer"] = splitter
-            options["chunk_transformer"] = CopyDocumentTransformer() + words
+            options["chunk_transformer"] = CopyDocumentTransformer() + self.words
         self.rag = self.world.start(**options)
 
     # --- what the stores should hold, and what they hold
@@ -162,23 +185,31 @@ class Library(RuleBasedStateMachine):
         try:
             result = self.loop.run_until_complete(call)
         except (InjectedFault, InjectedCrash) as error:
-            self.settled = False
-            for id_, old in before.items():
-                new: Candidates = [*success.get(id_, []), *([None] if id_ in doubt else [])]
-                self.model[id_] = list(dict.fromkeys([*old, *new]))
-                self.mixed[id_] |= {
-                    (row.chunk, version.rev)
-                    for version in self.model[id_]
-                    if version is not None
-                    for row in self.rows_of(version)
-                }
+            for id_ in before:
+                self.doubt(id_, [*success.get(id_, []), *([None] if id_ in doubt else [])])
             if isinstance(error, InjectedCrash):
                 self.start()
+            return None
+        except TransformerError:
+            # Nothing was interrupted: each document is what it was, or what it was to be.
+            for id_, old in before.items():
+                self.model[id_] = list(dict.fromkeys([*old, *success.get(id_, [])]))
             return None
         self.model.update(success)
         for id_ in success:
             self.mixed.pop(id_, None)
         return result
+
+    def doubt(self, id_: str, new: Candidates) -> None:
+        """A change of a document was interrupted."""
+        self.settled = False
+        self.model[id_] = list(dict.fromkeys([*self.model.get(id_, [None]), *new]))
+        self.mixed[id_] |= {
+            (row.chunk, version.rev)
+            for version in self.model[id_]
+            if version is not None
+            for row in self.rows_of(version)
+        }
 
     @rule(
         documents=st.dictionaries(ids, versions, min_size=1),
@@ -237,6 +268,104 @@ class Library(RuleBasedStateMachine):
         )
         if result is not None and (result["num_added"] or result["num_deleted"]):
             self.settled = True
+
+    @rule(
+        own=st.dictionaries(st.sampled_from(["one", "four", "five"]), pages_of_index),
+        nameless=st.lists(pages_of_index, max_size=4),
+        cleanup=st.sampled_from(["scoped_full", "full", None]),
+        on_error=st.sampled_from(["raise", "skip"]),
+        unlucky=st.sets(st.sampled_from(["alpha beta", "gamma", "alpha delta"]), max_size=2),
+        batch_size=st.sampled_from([1, 2, 10]),
+    )
+    def rag_index(
+        self,
+        own: dict[str, Version],
+        nameless: list[Version],
+        cleanup: str | None,
+        on_error: str,
+        unlucky: set[str],
+        batch_size: int,
+    ) -> None:
+        wanted = own | named(nameless)
+        sources = {page.source for page in wanted.values()}
+        there = self.sources_stored()
+        noted: dict[str, str | None] = {
+            key: there.get(key, record["group_id"])
+            for key, record in self.world.record_manager.records.items()
+            if record["group_id"] in sources or cleanup == "full"
+        }
+        known = {**there, **noted} if cleanup == "full" else noted
+        gone = {
+            key
+            for key, source in known.items()
+            if key not in wanted
+            and (cleanup == "full" or (cleanup is not None and source in sources))
+        }
+        was_settled = self.settled
+        before = {id_: self.model.get(id_, [None]) for id_ in wanted}
+        left = len(self.plan._faults)
+        self.words.fail_when = unlucky.__contains__
+        report = self.perform(
+            self.driver(
+                self.rag,
+                "index",
+                [
+                    *(page.document(id_) for id_, page in own.items()),
+                    *(page.document() for page in nameless),
+                ],
+                cleanup=cleanup,
+                on_error=on_error,
+                batch_size=batch_size,
+                allow_empty=True,
+            ),
+            {
+                **{key: [page] for key, page in wanted.items()},
+                **{key: [None] for key in gone},
+            },
+            gone,
+        )
+        self.words.fail_when = None
+        if report is None:
+            return
+        self.settled = True
+        failed = {failure.document_id for failure in report.failed}
+        for id_ in failed:
+            self.model[id_] = before[id_]
+            if len(self.plan._faults) < left:  # which was taken back, unless that failed too
+                self.doubt(id_, [wanted[id_]])
+        if len(self.plan._faults) == left:
+            for id_, page in wanted.items():
+                self.check_outcome(id_, before[id_], page, unlucky, id_ in failed)
+        stored = [*report.added, *report.updated, *report.unchanged]
+        assert sorted([*stored, *failed]) == sorted(wanted)
+        if was_settled:
+            assert set(report.deleted) == gone & there.keys()
+        assert report.duplicates == len(own) + len(nameless) - len(wanted)
+
+    def sources_stored(self) -> dict[str, str]:
+        """The source of each document that has a manifest."""
+        manifests = contents(self.rag, copy=False).room("manifests").values()
+        return {one.metadata["document_id"]: one.metadata["source_id"] for one in manifests}
+
+    def check_outcome(
+        self, id_: str, before: Candidates, page: Version, unlucky: set[str], failed: bool
+    ) -> None:
+        """A document fails where the model is asked about a chunk that it fails for."""
+        new = self.chunks_of(page)
+        if not self.transformed or not unlucky.intersection(new):
+            assert not failed, f"{id_} failed without a reason"
+        elif len(before) == 1 and id_ not in self.mixed:
+            old = before[0]
+            # What may read metadata is asked again when they change.
+            same = old is not None and (old.source, old.rev) == (page.source, page.rev)
+            known = self.chunks_of(old if same else None)
+            assert failed == bool(unlucky.intersection(new - known)), f"{id_}: {failed}"
+
+    def chunks_of(self, version: Version | None) -> Counter[str]:
+        """The chunks of a version, each as often as it is there."""
+        if version is None:
+            return Counter()
+        return Counter(one for one in splitter.split_text(version.text) if one.strip())
 
     @rule(
         call=st.integers(1, 9),

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tests.crash.killing.sites import Site
 
 PHASES = ("import", "change", "delete")
-WAYS = ("index", "ids")
+WAYS = ("rag.index", "index", "ids")
 
 DELETED = [corpus.id_of(corpus.page(number)) for number in range(3, 23)]
 
@@ -33,10 +33,13 @@ async def make(site: Site, driver: Driver, way: str, phase: str) -> Any:
     Args:
         site: With which stores.
         driver: Sync or async.
-        way: By LangChain's `index()`, or by `add_documents` with ids of the user's own.
+        way: By `rag.index()`, by LangChain's `index()`, or by `add_documents` with ids of the
+            user's own.
         phase: Which call.
     """
     documents = documents_of(phase)
+    if way == "rag.index":
+        return await driver(site.rag, "index", documents, batch_size=corpus.BATCH_SIZE)
     if way == "index":
         return await driver.index(
             documents,

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import os
 import re
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from langchain_core.documents import Document
 from langchain_text_splitters import RecursiveCharacterTextSplitter
@@ -15,7 +16,7 @@ from langchain_rag.document_transformers import (
     CopyDocumentTransformer,
     GenerateQuestionsTransformer,
 )
-from langchain_rag.testing import ScriptedChatModel
+from langchain_rag.testing import CountingEmbeddings, ScriptedChatModel
 
 if TYPE_CHECKING:
     from tests.crash.killing.points import Points
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 BATCH_SIZE = 10
 CONCURRENCY = 4
 SOURCES = 6
+KEPT: Final[list[str]] = []
+"""What stands in the log for vectors that were kept."""
+
 _PASSAGE = re.compile(r"document (\d+), passage .*")
 
 
@@ -107,5 +111,42 @@ def transformers(log: Path, points: Points) -> dict[str, Any]:
 
 def calls_in(log: Path) -> list[str]:
     """Return the passages that the model was asked about, in the order of the calls."""
-    lines = log.read_text().splitlines() if log.exists() else []
-    return [json.loads(line) for line in lines]
+    return [one for one in _lines_of(log) if isinstance(one, str)]
+
+
+class NotedEmbeddings(CountingEmbeddings):
+    """Embeddings whose every call is noted in a file, from when it is paid for.
+
+    Args:
+        size: Of the vectors.
+        log: The file.
+    """
+
+    fingerprint = "counting"
+
+    def __init__(self, size: int, log: Path) -> None:
+        super().__init__(size)
+        self._file = os.open(log, os.O_CREAT | os.O_APPEND | os.O_WRONLY)
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        """Embed texts."""
+        # On lines of its own, whatever a full disk has cut off before.
+        os.write(self._file, f"\n{json.dumps(texts)}\n".encode())
+        return super().embed_documents(texts)
+
+    def note_kept(self) -> None:
+        """Note that the cache has the vectors of the last call."""
+        os.write(self._file, f"\n{json.dumps(KEPT)}\n".encode())
+
+
+def embedded_in(log: Path) -> list[list[str]]:
+    """Return the texts of each call of the embeddings; `KEPT` after those that were kept."""
+    return [one for one in _lines_of(log) if isinstance(one, list)]
+
+
+def _lines_of(log: Path) -> list[Any]:
+    found: list[Any] = []
+    for line in log.read_text().splitlines() if log.exists() else []:
+        with suppress(ValueError):  # cut off, since the disk was full
+            found.append(json.loads(line))
+    return found

@@ -99,6 +99,32 @@ def count_rows(points: Points, collection: Any) -> None:
         setattr(collection, name, _in_parts(points, original, f"rows.{name}"))
 
 
+def tell_after(target: Any, name: str, tell: Callable[[], None]) -> None:
+    """Tell of each call of a method, and of its async twin, that has succeeded.
+
+    Args:
+        target: The object; its class is not touched.
+        name: Of the method.
+        tell: Is called.
+    """
+    method, amethod = getattr(target, name), getattr(target, f"a{name}")
+
+    @wraps(method)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        result = method(*args, **kwargs)
+        tell()
+        return result
+
+    @wraps(amethod)
+    async def awrapper(*args: Any, **kwargs: Any) -> Any:
+        result = await amethod(*args, **kwargs)
+        tell()
+        return result
+
+    setattr(target, name, wrapper)
+    setattr(target, f"a{name}", awrapper)
+
+
 def _counted(points: Points, method: Callable[..., Any], kind: str) -> Callable[..., Any]:
     @wraps(method)
     def wrapper(*args: Any, **kwargs: Any) -> Any:

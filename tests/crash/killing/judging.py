@@ -17,6 +17,9 @@ IN_FLIGHT = 2 * corpus.CONCURRENCY
 """Calls that a store has begun and not yet kept the answers of: as many as it makes at a time,
 and as many that have just been answered."""
 
+AHEAD = 3
+"""Batches that are under way at a time."""
+
 TOO_MANY = "more than can be in flight"
 
 COMPARED = ("rows", "records", "found", "index", "claims")
@@ -41,13 +44,18 @@ def at_once(before: Seen, now: Seen, after: Seen) -> list[str]:
     return problems
 
 
-def afterwards(now: Seen, wanted: Seen) -> list[str]:
+def afterwards(now: Seen, wanted: Seen, left: Seen | None = None) -> list[str]:
     """Say what is wrong after the same call went through.
 
     Args:
         now: What is there.
         wanted: What is there when nothing ever interrupts.
+        left: What the interrupted call left, where its process is dead. Its claims bind
+            nobody; those on documents that it had stored stay until these change.
     """
+    if left is not None:
+        claims = [claim for claim in now["claims"] if claim not in left["claims"]]
+        now = {**now, "claims": claims}
     problems = list(now["settled"])
     problems += [
         f"{room}: {_difference(now[room], wanted[room])}"
@@ -63,8 +71,8 @@ def payments(
     """Say what is wrong with the calls of the model.
 
     Calls in flight are those that had begun, and whose answers were not kept yet, when the
-    process died; they are all of one batch. No other call may be paid twice, and none of those
-    three times.
+    process died; they are of the batches that were under way. No other call may be paid
+    twice, and none of those three times.
 
     Args:
         phase: Of the call.
@@ -84,14 +92,40 @@ def payments(
         problems.append(f"{number} calls were paid twice, {TOO_MANY}")
     numbers = {corpus.number_in(one) for one in twice}
     batches = {batch_of(phase, number) for number in numbers}
-    if len(batches) > 1:
-        problems.append(f"calls of more than one batch were paid twice: {sorted(batches)}")
+    if len(batches) > AHEAD:
+        problems.append(f"calls of {len(batches)} batches were paid twice: {sorted(batches)}")
     for document_id, number in _numbers(after).items():
         manifest = f"manifests/{document_id}"
         stored = _manifest(now, document_id)
         if number in numbers and stored is not None and stored == _manifest(after, document_id):
             problems.append(f"{manifest} was stored, and its calls were paid twice")
     return problems
+
+
+def embeddings(
+    first: list[list[str]], second: list[list[str]], wanted: list[list[str]]
+) -> list[str]:
+    """Say what is wrong with the calls of the embeddings.
+
+    One call at a time is made. What the last one of a dead process was about may be embedded
+    again, unless the cache has kept it; and nothing else.
+
+    Args:
+        first: Calls of the interrupted call, and what was kept.
+        second: Those of the second one.
+        wanted: Those when nothing interrupts.
+    """
+    made = _texts_in(first) + _texts_in(second)
+    twice = made - _texts_in(wanted)
+    asked = [call for call in first if call != corpus.KEPT]
+    is_kept = first[-1:] == [corpus.KEPT]
+    in_flight = _texts_in(asked[-1:]) if not is_kept else Counter[str]()
+    more = twice - in_flight
+    return [f"{more.total()} texts embedded again, {TOO_MANY}: {sorted(more)[:3]}"] * bool(more)
+
+
+def _texts_in(calls_: list[list[str]]) -> Counter[str]:
+    return Counter(text for call in calls_ for text in call)
 
 
 def batch_of(phase: str, number: int) -> int:

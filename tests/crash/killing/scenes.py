@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tests.crash.killing import judging
 from tests.crash.killing.benches import EMPTY
 from tests.crash.killing.calls import PHASES
-from tests.crash.killing.corpus import calls_in
+from tests.crash.killing.corpus import calls_in, embedded_in
 
 if TYPE_CHECKING:
     from tests.crash.killing.benches import Bench
@@ -56,11 +56,12 @@ class Scene:
         return self.zygote.wait(self.start(phase, **options))
 
     def look(self) -> judging.Seen:
-        """Read everything, with what the model was asked since `load`."""
+        """Read everything, with what models were asked since `load`."""
         self.bench.settle()
         place = self.bench.place.as_json()
         seen: judging.Seen = self.zygote.run("look", place=place).value()
-        return {**seen, "asked": calls_in(self.bench.place.log)}
+        log = self.bench.place.log
+        return {**seen, "asked": calls_in(log), "embedded": embedded_in(log)}
 
     def verify(self) -> list[str]:
         """Let the store judge itself, in a new process."""
@@ -104,10 +105,14 @@ class Scene:
             return [again.error]
         now = self.look()
         first = between["asked"]
+        embedded = between["embedded"]
         return [
-            *judging.afterwards(now, rehearsal.after),
+            *judging.afterwards(now, rehearsal.after, between),
             *judging.payments(
                 phase, first, now["asked"][len(first) :], between, rehearsal.after
+            ),
+            *judging.embeddings(
+                embedded, now["embedded"][len(embedded) :], rehearsal.after["embedded"]
             ),
             *self.verify(),
         ]

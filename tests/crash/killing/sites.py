@@ -12,6 +12,7 @@ from langchain_chroma import Chroma
 from langchain_postgres import PGEngine, PGVectorStore
 from sqlalchemy import make_url
 
+from langchain_rag.embedding_cache import CachedEmbeddings
 from langchain_rag.storage import create_engine
 from langchain_rag.testing import CountingEmbeddings
 from langchain_rag.vectorstores import RAGVectorStore
@@ -100,7 +101,7 @@ async def open_site(
         chunk_transformers: Other transformers than those of `corpus`.
         **options: Further arguments of `RAGVectorStore`.
     """
-    embeddings = CountingEmbeddings(VECTOR_SIZE)
+    embeddings = corpus.NotedEmbeddings(VECTOR_SIZE, place.log)
     vectors = open_vectors(place, driver, embeddings, points)
     engine = create_engine(database_url(place, driver))
     made = chunk_transformers or corpus.transformers(place.log, points)
@@ -108,6 +109,8 @@ async def open_site(
         vectors, engine=engine, **{**made, "max_concurrency": corpus.CONCURRENCY, **options}
     )
     counting.count_statements(points, engine, "sql")
+    if isinstance(rag.embeddings, CachedEmbeddings):
+        counting.tell_after(rag.embeddings.cache, "mset", embeddings.note_kept)
     counting.count_methods(points, rag.docstore, counting.DOCSTORE)
     counting.count_claims(points, rag.docstore)
     counting.count_methods(points, rag.vectorstore, counting.VECTORS)
