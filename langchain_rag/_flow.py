@@ -94,9 +94,11 @@ class Turn:
 
     Attributes:
         take: Whether to take it, or to give it back.
+        aside: Whether operations may run in another thread meanwhile.
     """
 
     take: bool
+    aside: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +246,7 @@ def stream(
     return results
 
 
-def take_turn() -> Flow[None]:
+def take_turn(*, aside: bool = True) -> Flow[None]:
     """Wait until no other flow of this driver has the turn, and take it.
 
     What has to be done by one flow at a time is done in turn, such as writing to a store that
@@ -253,10 +255,13 @@ def take_turn() -> Flow[None]:
 
     A flow that ends gives the turn back by itself.
 
+    Args:
+        aside: Whether that is so; where not, all of it runs in the caller's thread.
+
     Returns:
         A flow to `yield from`.
     """
-    yield Turn(take=True)
+    yield Turn(take=True, aside=aside)
 
 
 def give_turn_back() -> Flow[None]:

@@ -60,6 +60,7 @@ class _Node:
     group: _Group | None = None
     position: int = 0
     started: bool = False  # whether it has begun to do something that is counted
+    aside: bool = True  # whether what it does in turn may be done in another thread
 
     def is_given_up(self) -> bool:
         """Say whether a flow before it, or before one that it belongs to, has failed."""
@@ -98,6 +99,7 @@ class Scheduler:
         self._under_way: dict[Future[Any], _Node] = {}
         # What is over. `concurrent.futures.wait` would look at all that is under way for each.
         self._done: SimpleQueue[Future[Any]] = SimpleQueue()
+        self._answered: set[int] = set()
         self._paused: list[tuple[float, int, _Node]] = []
         self._numbers = count()  # so that nodes that are due together need no order
         self._turn: _Node | None = None
@@ -126,6 +128,9 @@ class Scheduler:
                     done, value = self._advance(*self._ready.popleft())
                     if done:
                         return value
+                    # Between steps, since one may take long: a loader's, in this thread.
+                    while not self._done.empty():
+                        self._take(self._done.get_nowait())
                     self._begin()
                 if not self._work_aside():
                     self._wait()
@@ -137,6 +142,7 @@ class Scheduler:
         self, node: _Node, value: Any, error: BaseException | None
     ) -> tuple[bool, Any]:
         """Run a flow to its next request; say whether all is done, and with what."""
+        self._answered.discard(id(node))
         try:
             request = node.flow.send(value) if error is None else node.flow.throw(error)
         except StopIteration as stop:
@@ -162,7 +168,7 @@ class Scheduler:
                 self._backlog.appendleft((node, request))  # it goes on before others begin
             elif request.counted:
                 self._backlog.append((node, request))
-            elif self._turn is node and not request.here:
+            elif self._turn is node and node.aside and not request.here:
                 self._aside = (node, request)
             else:
                 self._perform(node, request)
@@ -190,6 +196,7 @@ class Scheduler:
             self._ready.append((node, result, None))
 
     def _exchange_turn(self, node: _Node, request: Turn) -> None:
+        node.aside = request.aside
         if not request.take:
             if self._turn is node:
                 self._pass_turn()
@@ -253,7 +260,8 @@ class Scheduler:
         """Begin what is counted, as much as may be under way."""
         # A flow that pauses keeps its place: who is told to wait shall not be replaced by
         # others who will be told the same.
-        resting = sum(node.started for *_, node in self._paused)
+        # So does one that has an answer, until it has done with it what it does.
+        resting = sum(node.started for *_, node in self._paused) + len(self._answered)
         while self._backlog and len(self._under_way) + resting < self._limit:
             node, operation = self._backlog.popleft()
             if node.group is not None and not node.started and node.is_given_up():
@@ -303,6 +311,7 @@ class Scheduler:
             node, self._aside, self._writing = self._aside[0], None, None
         else:
             node = self._under_way.pop(future)
+            self._answered.add(id(node))
         error = future.exception()
         self._ready.append((node, None if error else future.result(), error))
 

@@ -11,7 +11,7 @@ from langchain_core.documents import Document
 from langchain_rag.audit._reading import Corrupt
 from langchain_rag.audit._rows import Owner
 from langchain_rag.audit.findings import Finding, FindingKind
-from langchain_rag.lifecycle import codec, identity
+from langchain_rag.lifecycle import identity
 from langchain_rag.lifecycle.identity import StorageKeys
 from langchain_rag.lifecycle.manifest import ChunkEntry, Manifest
 from langchain_rag.lifecycle.records import ChunkRecord, Variation
@@ -113,7 +113,9 @@ class Expectations:
         id_ = view.manifest.document_id
         if record.document_id != id_:
             return f"It names document {record.document_id!r}."
-        if not view.doubtful(entry) and _hash(record) != entry.metadata_hash:
+        if not view.doubtful(entry) and (
+            _hash(record, view.manifest.ignored) != entry.metadata_hash
+        ):
             return "Its metadata is not what was stored."
         return None
 
@@ -145,8 +147,8 @@ def kinds_of(variations: list[Variation]) -> tuple[tuple[str, int], ...]:
     return tuple(Counter(variation.kind for variation in variations).items())
 
 
-def _hash(record: ChunkRecord) -> str | None:
+def _hash(record: ChunkRecord, ignored: Collection[str]) -> str | None:
     try:
-        return identity.digest(codec.canonical(record.metadata))
+        return identity.metadata_hash(record.metadata, ignored)
     except (TypeError, ValueError):
         return None

@@ -69,6 +69,19 @@ def backend_of(store: object) -> Backend:
     return Backend(_dotted(type(store)))
 
 
+def is_known(store: object) -> bool:
+    """Say whether a store, or the one that it wraps, is in the table.
+
+    Args:
+        store: A vector store.
+    """
+    return any(
+        _dotted(kind) in _FACTORIES
+        for inner in unwrapped(store)
+        for kind in type(inner).__mro__
+    )
+
+
 def register_backend(dotted_class: str, factory: BackendFactory) -> None:
     """Say what a class of vector stores, and its subclasses, need.
 

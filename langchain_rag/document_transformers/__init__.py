@@ -29,6 +29,7 @@ from langchain_rag.document_transformers.parallel import DocumentTransformers
 from langchain_rag.document_transformers.pipeline import DocumentTransformerPipeline
 from langchain_rag.document_transformers.questions import GenerateQuestionsTransformer
 from langchain_rag.document_transformers.reorder import LongContextReorder
+from langchain_rag.document_transformers.retrying import Retries
 from langchain_rag.document_transformers.summarize import SummarizeTransformer
 from langchain_rag.document_transformers.summarize_and_questions import (
     SummarizeAndQuestionsTransformer,
@@ -54,6 +55,7 @@ __all__ = [
     "GenerateQuestionsTransformer",
     "LazyDocumentTransformer",
     "LongContextReorder",
+    "Retries",
     "SummarizeAndQuestionsTransformer",
     "SummarizeTransformer",
     "VariationCache",

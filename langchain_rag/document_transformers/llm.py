@@ -262,7 +262,7 @@ class LLMDocumentTransformer(LazyDocumentTransformer):
                 )
                 if seconds is None or refuses(error):
                     raise
-                _log.info(
+                _log.warning(
                     "%s: %s for document %s; trying again in %.1f s.",
                     type(self).__name__,
                     type(error).__name__,

@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 
 from langchain_rag._flow import Flow
 from langchain_rag.errors import CleanupRefusedError, ConcurrentWriteError, ConfigurationError
+from langchain_rag.lifecycle import claims
 from langchain_rag.lifecycle.batches import MAX_RECORDS, batched
 from langchain_rag.lifecycle.index_report import IndexReport
 from langchain_rag.lifecycle.naming import Naming
@@ -46,6 +47,10 @@ class CleanupRules:
             message = f"cleanup is {self.cleanup!r}; give 'scoped_full', 'full' or None."
             raise ConfigurationError(message)
         limit = self.max_deletes
+        given: object = limit
+        if not isinstance(given, int | float | None) or isinstance(given, bool):
+            message = f"max_deletes is {given!r}; give a number of documents, or a share."
+            raise ConfigurationError(message)
         if limit is not None and not (
             0 <= limit < 1 or (limit >= 1 and float(limit).is_integer())
         ):
@@ -107,12 +112,18 @@ class Cleaning:
         for source_id in self._rules.sources:
             naming.meet(source_id)
         stale, gone = yield from self._stale(naming)
-        yield from self._check_limit(len(stale))
+        try:
+            yield from self._check_limit(len(stale))
+        except CleanupRefusedError as error:
+            if not self._settings.dry_run:
+                raise
+            self._recorder.report.cleanup_left_out = str(error)
+            return
         if self._settings.dry_run:
             self._recorder.deleted(stale)
             return
         for batch in batched(gone, MAX_RECORDS):
-            yield from self._tracking.forget(batch)
+            yield from self._forget(batch)
         for batch in batched(stale, self._settings.batch_size):
             yield from self._delete(batch)
 
@@ -133,6 +144,20 @@ class Cleaning:
                 elif full or reader.manifest(place, value).source_id in naming.sources:
                     stale.append(id_)
         return stale, gone
+
+    def _forget(self, batch: Sequence[str]) -> Flow[None]:
+        """Forget what is not stored, but for what another call is about to store."""
+        lifecycle, keys = self._lifecycle, self._lifecycle.keys
+        places = [keys.manifest(id_) for id_ in batch]
+        held = yield from claims.claimed(lifecycle.stores.docstore, places)
+        free = [id_ for id_, is_held in zip(batch, held, strict=True) if not is_held]
+        # Read after that: who has given it back meanwhile has left a manifest, or an intent.
+        marks = [key for id_ in free for key in (keys.manifest(id_), keys.intent(id_))]
+        found = yield from lifecycle.stores.mget(marks)
+        pairs = zip(free, found[::2], found[1::2], strict=True)
+        yield from self._tracking.forget(
+            [id_ for id_, manifest, intent in pairs if manifest is None and intent is None]
+        )
 
     def _candidates(self, naming: Naming, *, full: bool) -> Flow[Iterable[str]]:
         if not full:
@@ -158,8 +183,8 @@ class Cleaning:
         if stale > allowed:
             message = (
                 f"The clean-up would delete {stale} documents, and max_deletes={limit} allows "
-                f"{allowed}. None was deleted; what is new or changed is stored. See whether "
-                "the loader returned everything; if it is meant, raise max_deletes."
+                f"{allowed}. None was deleted. See whether the loader returned everything; if "
+                "it is meant, raise max_deletes."
             )
             raise CleanupRefusedError(message, report)
 

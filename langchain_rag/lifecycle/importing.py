@@ -7,28 +7,22 @@ writing it is done in turn, by one batch at a time; only the transformers work s
 from __future__ import annotations
 
 import logging
-import time
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Final, TypeAlias
 
-from langchain_core.runnables import RunnableConfig
-
 from langchain_rag._flow import Flow, give_turn_back, stream, take_turn
 from langchain_rag._together import values_of
-from langchain_rag.document_transformers.overseeing import Overseer
 from langchain_rag.errors import ConcurrentWriteError
-from langchain_rag.lifecycle import claims, plan, tracing
+from langchain_rag.lifecycle import claims, plan
 from langchain_rag.lifecycle.batches import batched
 from langchain_rag.lifecycle.claims import Claim
-from langchain_rag.lifecycle.drafts import DraftChunk
+from langchain_rag.lifecycle.drafting import Draft, Drafting
 from langchain_rag.lifecycle.manifest import Manifest
 from langchain_rag.lifecycle.settings import Settings
 from langchain_rag.lifecycle.sources import SourceDocument
 from langchain_rag.lifecycle.transforming import is_current
-from langchain_rag.lifecycle.watching import Watch
+from langchain_rag.lifecycle.watching import Watch, timed
 from langchain_rag.lifecycle.write import Lifecycle
 
 logger = logging.getLogger(__name__)
@@ -38,14 +32,6 @@ Batch: TypeAlias = Sequence[SourceDocument]
 _AHEAD: Final = 3
 """Batches under way: one is written, one is with the model, and one waits, so that the model
 has work until the last call of the one before."""
-
-
-@dataclass(slots=True)
-class _Draft:
-    """A document on its way."""
-
-    source: SourceDocument
-    chunks: list[DraftChunk]
 
 
 class Importer:
@@ -61,10 +47,11 @@ class Importer:
         self, lifecycle: Lifecycle, settings: Settings, watch: Watch | None = None
     ) -> None:
         self._lifecycle = lifecycle
-        self._transformers = lifecycle.transformers
         self._fingerprints = lifecycle.transformers.fingerprints
         self._settings = settings
         self._watch = watch or Watch()
+        self._aside = lifecycle.stores.any_thread
+        self._drafting = Drafting(lifecycle, settings, self._watch)
 
     def add(self, sources: Iterable[SourceDocument]) -> Flow[None]:
         """Import documents.
@@ -105,7 +92,7 @@ class Importer:
         values_of((yield from stream(produce, _AHEAD)))
 
     def _batch(self, batch: Batch) -> Flow[None]:
-        yield from take_turn()
+        yield from take_turn(aside=self._aside)
         manifests, left = yield from self._look(batch)
         waiting = [
             source
@@ -158,21 +145,21 @@ class Importer:
         # Where nobody holds any, one was lost half-way, and nobody knows which.
         for group in [free] if taken else [[source] for source in free]:
             if group:
-                yield from take_turn()
+                yield from take_turn(aside=self._aside)
                 yield from self._claimed(group)
 
     def _import(self, batch: Batch, claim: Claim) -> Flow[None]:
         ids = [source.document_id for source in batch]
-        with self._timed("reading"):
+        with timed(self._watch, "reading"):
             manifests = yield from self._lifecycle.recovery.settled(claim, ids)
         changed = [source for source in batch if not self._is_current(source, manifests)]
         names = {source.document_id for source in changed}
         unchanged = [source for source in batch if source.document_id not in names]
         yield from self._noted_unchanged(unchanged, manifests)
         yield from give_turn_back()
-        drafts = yield from self._drafted(changed, manifests)
-        yield from take_turn()
-        with self._timed("writing"):
+        drafts = yield from self._drafting.run(changed, manifests)
+        yield from take_turn(aside=self._aside)
+        with timed(self._watch, "writing"):
             yield from self._watch.expect([draft.source for draft in drafts], manifests)
             yield from self._write(drafts, manifests, claim)
 
@@ -180,58 +167,15 @@ class Importer:
         """Find out what an import would do."""
         yield from self._watch.expect(batch, manifests)
         yield from give_turn_back()
-        for draft in (yield from self._drafted(batch, manifests)):
+        for draft in (yield from self._drafting.run(batch, manifests)):
             change = self._change(draft, manifests)
             if change is None:
                 self._watch.unchanged(draft.source)
             else:
                 self._watch.written(draft.source, change)
 
-    def _drafted(self, batch: Batch, manifests: Mapping[str, Manifest]) -> Flow[list[_Draft]]:
-        """Run both transformers."""
-        settings, lifecycle = self._settings, self._lifecycle
-        known: Mapping[str, Manifest] = {} if settings.force else manifests
-        runs = yield from tracing.started(batch, settings.config)
-        try:
-            whole = self._overseer(runs.configs)
-            with self._timed("cutting"):
-                cut = yield from self._transformers.cut(batch, known, settings, whole)
-            owners = [number for number, chunks in enumerate(cut) for _ in chunks]
-            chunks = [chunk for draft in cut for chunk in draft]
-            parts = self._overseer([runs.configs[n] for n in owners] if runs.configs else [])
-            with self._timed("varying"):
-                yield from self._transformers.vary(
-                    chunks, lifecycle.stores, lifecycle.keys, settings, parts
-                )
-        except GeneratorExit:
-            raise  # nothing can be awaited
-        except BaseException as error:
-            yield from runs.failed(error)
-            raise
-        for overseer in (whole, parts):
-            self._watch.asked(overseer)
-        troubles = dict(whole.troubles)
-        for number, errors in sorted(parts.troubles.items()):
-            source, chunk = batch[owners[number]], chunks[number]
-            # What is stored of an unchanged document that is forced is better.
-            is_better = is_current(
-                source, manifests.get(source.document_id), self._fingerprints
-            )
-            if chunk.incomplete and not is_better:
-                self._watch.failed(source, errors, chunk.record.key)
-            else:
-                troubles.setdefault(owners[number], []).extend(errors)
-        for number, errors in troubles.items():
-            self._watch.failed(batch[number], errors)
-        yield from runs.ended({n: errors[0] for n, errors in troubles.items()})
-        return [
-            _Draft(source, chunks)
-            for number, (source, chunks) in enumerate(zip(batch, cut, strict=True))
-            if number not in troubles
-        ]
-
     def _write(
-        self, drafts: Sequence[_Draft], manifests: Mapping[str, Manifest], claim: Claim
+        self, drafts: Sequence[Draft], manifests: Mapping[str, Manifest], claim: Claim
     ) -> Flow[None]:
         settings = self._settings
         decided = [(draft, self._change(draft, manifests)) for draft in drafts]
@@ -254,7 +198,7 @@ class Importer:
             else:
                 self._watch.written(draft.source, change)
 
-    def _write_each(self, drafts: Sequence[_Draft], claim: Claim) -> Flow[None]:
+    def _write_each(self, drafts: Sequence[Draft], claim: Claim) -> Flow[None]:
         """Write documents one by one, since one of them may be to blame for all."""
         for draft in drafts:
             # What failed was taken back, which may have put other manifests in place.
@@ -273,9 +217,11 @@ class Importer:
         except Exception:
             logger.debug("Documents stay tracked that are not stored.", exc_info=True)
 
-    def _change(self, draft: _Draft, manifests: Mapping[str, Manifest]) -> plan.Change | None:
+    def _change(self, draft: Draft, manifests: Mapping[str, Manifest]) -> plan.Change | None:
         live = manifests.get(draft.source.document_id)
-        return plan.change_of(draft.source, draft.chunks, live, self._fingerprints)
+        return plan.change_of(
+            draft.source, draft.chunks, live, self._fingerprints, self._settings.ignored
+        )
 
     def _is_current(self, source: SourceDocument, manifests: Mapping[str, Manifest]) -> bool:
         known = None if self._settings.force else manifests.get(source.document_id)
@@ -286,15 +232,3 @@ class Importer:
             yield from self._watch.expect(batch, manifests)
         for source in batch:
             self._watch.unchanged(source)
-
-    def _overseer(self, configs: Sequence[RunnableConfig]) -> Overseer:
-        settings = self._settings
-        return Overseer(tolerant=settings.tolerant, dry_run=settings.dry_run, configs=configs)
-
-    @contextmanager
-    def _timed(self, phase: str) -> Generator[None]:
-        start = time.perf_counter()
-        try:
-            yield
-        finally:
-            self._watch.spent(phase, time.perf_counter() - start)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 Outcome: TypeAlias = Literal["added", "updated", "unchanged", "failed", "deleted"]
 """What became of a document."""
@@ -74,12 +74,13 @@ class IndexReport:
         embeddings: Texts that were embedded. In a dry run an estimate, since it is not known
             how many questions a model will ask, and what is in the embedding cache counts.
         embedding_cache_hits: Texts whose vectors were in the embedding cache.
-        rows_written: Rows written to the wrapped vector store.
+        rows_written: Rows written to the wrapped vector store. In a dry run an estimate too.
         rows_deleted: Rows deleted from it by changes, without those of deleted documents.
         seconds: Seconds by phase. Phases of different batches overlap: together they may take
             longer than the whole, which is `"total"`.
         cleanup_left_out: Why nothing was cleaned up although it was asked for; None
             otherwise.
+        notes: What else one should know, a sentence each.
         dry_run: Whether nothing was done.
     """
 
@@ -99,6 +100,7 @@ class IndexReport:
     rows_deleted: int = 0
     seconds: dict[str, float] = field(default_factory=dict[str, float])
     cleanup_left_out: str | None = None
+    notes: list[str] = field(default_factory=list[str])
     dry_run: bool = False
 
     @property
@@ -152,18 +154,21 @@ class IndexReport:
             (self.num_failed, "failed"),
         ]
         said = ", ".join(f"{number:,} {what}" for number, what in counts if number)
+        about = "about " if self.dry_run else ""
         costs = [
             f"{self.llm_calls:,} LLM calls",
             *_tokens(self.input_tokens, self.output_tokens),
             f"{self.cache_hits:,} answers from the cache",
-            f"{self.embeddings:,} texts embedded",
-            f"{self.rows_written:,} rows written",
+            f"{about}{self.embeddings:,} texts embedded",
+            f"{self.embedding_cache_hits:,} vectors from the cache",
+            f"{about}{self.rows_written:,} rows written",
         ]
         took = f" in {self.seconds['total']:.1f} s" if "total" in self.seconds else ""
         first = "dry run, nothing was done: " if self.dry_run else ""
         lines = [f"{first}{said or 'nothing to do'}{took}", ", ".join(costs)]
         if self.cleanup_left_out:
             lines.append(f"Nothing was cleaned up: {self.cleanup_left_out}")
+        lines += self.notes
         lines += [_line(failure) for failure in self.failed[:10]]
         if len(self.failed) > 10:
             lines.append(f"... and {len(self.failed) - 10} more failures, in `failed`")
@@ -177,6 +182,8 @@ def _tokens(*numbers: int | None) -> list[str]:
 
 
 def _line(failure: IndexFailure) -> str:
-    who: Any = failure.document_id if failure.document_id is not None else "a document"
+    who = "a document" if failure.document_id is None else failure.document_id
+    if failure.source_id is not None:
+        who = f"{who} of {failure.source_id}"
     what = "" if failure.chunk is None else f", chunk {failure.chunk} (by its plain text)"
     return f"failed: {who}{what}: {failure.reason}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -11,6 +12,7 @@ from langchain_core.documents import Document
 from langchain_rag._flow import Flow
 from langchain_rag.errors import (
     InvalidDocumentError,
+    RAGError,
 )
 from langchain_rag.lifecycle.cleaning import Cleaning, CleanupRules
 from langchain_rag.lifecycle.importing import Importer
@@ -27,6 +29,8 @@ from langchain_rag.lifecycle.sources import (
 )
 from langchain_rag.lifecycle.tracking import Tracking
 from langchain_rag.lifecycle.write import Lifecycle
+
+logger = logging.getLogger(__name__)
 
 
 class Indexing:
@@ -77,6 +81,7 @@ class Indexing:
             CleanupRefusedError: More would be deleted than may be.
         """
         start = time.perf_counter()
+        self._note_fingerprints()
         recorder = Recorder(
             self.report, self._lifecycle, self._tracking, self._listener, loading.total
         )
@@ -94,7 +99,9 @@ class Indexing:
             yield from Importer(self._lifecycle, self._settings, recorder).run(next_batch)
         except GeneratorExit:
             raise  # nothing can be awaited
-        except BaseException:
+        except BaseException as error:
+            if isinstance(error, RAGError):
+                error.add_note("on_error='skip' or 'copy' goes on with the other documents.")
             with suppress(Exception):  # the first error is the one to report
                 yield from loading.close()
             raise
@@ -107,6 +114,18 @@ class Indexing:
         recorder.spent("cleaning", end - begin)
         recorder.spent("total", end - start)
         return self.report
+
+    def _note_fingerprints(self) -> None:
+        transformers = self._lifecycle.transformers
+        stages = zip(("parent", "chunk"), transformers.fingerprints, strict=True)
+        for stage in [stage for stage, fingerprint in stages if fingerprint is None]:
+            note = (
+                f"The {stage}_transformer has no fingerprint (a model, or code, that does not "
+                "say what it is), so every document is made again in every run: give it a "
+                "`version`."
+            )
+            self.report.notes.append(note)
+            logger.warning(note)
 
     def _checked(self, document: Document, recorder: Recorder) -> Sequence[SourceDocument]:
         position, self._count = self._count, self._count + 1

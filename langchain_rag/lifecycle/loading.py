@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import (
     AsyncIterable,
     AsyncIterator,
@@ -10,7 +11,8 @@ from collections.abc import (
     Iterator,
     Sized,
 )
-from typing import Any, TypeAlias, TypeVar, cast
+from dataclasses import dataclass, field
+from typing import Any, Final, Generic, TypeAlias, TypeVar, cast
 
 from langchain_core.document_loaders import BaseLoader
 from langchain_core.documents import Document
@@ -22,6 +24,21 @@ T = TypeVar("T")
 
 Documents: TypeAlias = Iterable[Document] | AsyncIterable[Document] | BaseLoader
 """What can be indexed."""
+
+
+_PATIENCE: Final = 0.02
+"""Seconds of reading after which others of the same thread get a turn: answers of models that
+have arrived meanwhile are kept, and the next calls begun."""
+
+
+@dataclass(slots=True)
+class _Part(Generic[T]):
+    """What was read at a stretch."""
+
+    read: int = 0
+    taken: list[T] = field(default_factory=list[T])
+    ended: bool = False
+    failure: Exception | None = None
 
 
 class Loading:
@@ -66,8 +83,23 @@ class Loading:
         Raises:
             Exception: What the loader raised, after the documents that came before it.
         """
-        flow: Flow[list[T] | None] = call_here(self._next, self._anext, size, take)
-        return flow
+        if self._failure is not None:
+            raise self._failure
+        taken: list[T] = []
+        left = size
+        while left > 0:
+            flow: Flow[_Part[T]] = call_here(self._next, self._anext, left, take)
+            part = yield from flow
+            taken += part.taken
+            left -= part.read
+            if part.failure is not None:
+                if left == size:
+                    raise part.failure
+                self._failure = part.failure
+                break
+            if part.ended:
+                break
+        return None if left == size else taken
 
     def close(self) -> Flow[None]:
         """End what was begun: a generator's `finally` runs now, and not some time later."""
@@ -84,30 +116,25 @@ class Loading:
             await aclose()
         self._close()
 
-    def _next(self, size: int, take: Callable[[Document], Iterable[T]]) -> list[T] | None:
-        if self._failure is not None:
-            raise self._failure
+    def _next(self, size: int, take: Callable[[Document], Iterable[T]]) -> _Part[T]:
         if self._iterator is None:
             self._iterator = self._begin()
-        taken: list[T] = []
-        for number in range(size):
+        part = _Part[T]()
+        until = time.monotonic() + _PATIENCE
+        while part.read < size and time.monotonic() <= until:
             try:
                 document = next(self._iterator)
             except StopIteration:
-                return taken if number else None
-            except Exception as error:
-                if not number:
-                    raise
-                self._failure = error
+                part.ended = True
                 break
-            taken.extend(take(document))
-        return taken
+            except Exception as error:  # noqa: BLE001 - it is raised in its turn
+                part.failure = error
+                break
+            part.read += 1
+            part.taken.extend(take(document))
+        return part
 
-    async def _anext(
-        self, size: int, take: Callable[[Document], Iterable[T]]
-    ) -> list[T] | None:
-        if self._failure is not None:
-            raise self._failure
+    async def _anext(self, size: int, take: Callable[[Document], Iterable[T]]) -> _Part[T]:
         if isinstance(self._documents, BaseLoader):
             # LangChain declares an async generator in a way that type checkers misread.
             lazy: Any = self._documents.alazy_load()
@@ -116,19 +143,19 @@ class Loading:
             return self._next(size, take)
         if self._aiterator is None:
             self._aiterator = aiter(self._documents)
-        taken: list[T] = []
-        for number in range(size):
+        part = _Part[T]()
+        while part.read < size:
             try:
                 document = await anext(self._aiterator)
             except StopAsyncIteration:
-                return taken if number else None
-            except Exception as error:
-                if not number:
-                    raise
-                self._failure = error
+                part.ended = True
                 break
-            taken.extend(take(document))
-        return taken
+            except Exception as error:  # noqa: BLE001 - it is raised in its turn
+                part.failure = error
+                break
+            part.read += 1
+            part.taken.extend(take(document))
+        return part
 
     def _begin(self) -> Iterator[Document]:
         documents = self._documents

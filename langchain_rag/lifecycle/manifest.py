@@ -64,6 +64,7 @@ class Manifest:
         revision: How often the document was written, from 1; no part of what is compared. It
             tells a change that was committed from one that was not, also where the change
             makes what is there already.
+        ignored: Metadata keys that its hashes leave out; no part of what is compared.
     """
 
     document_id: str
@@ -75,6 +76,7 @@ class Manifest:
     whole: bool
     chunks: tuple[ChunkEntry, ...]
     revision: int = field(default=0, compare=False)
+    ignored: tuple[str, ...] = field(default=(), compare=False)
 
     @property
     def version(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from langchain_core.documents import Document
@@ -61,6 +62,7 @@ def change_of(
     chunks: list[DraftChunk],
     old: Manifest | None,
     fingerprints: tuple[str | None, str | None],
+    ignored: Iterable[str] = (),
 ) -> Change | None:
     """Decide what has to be written for a document.
 
@@ -69,6 +71,7 @@ def change_of(
         chunks: Its chunks; those that are not unchanged have variations.
         old: Its live manifest.
         fingerprints: Of the `parent_transformer` and the `chunk_transformer`.
+        ignored: Metadata keys that the hashes leave out.
 
     Returns:
         The change, None where the stores already say what they have to.
@@ -82,6 +85,7 @@ def change_of(
         chunk_fingerprint=fingerprints[1],
         whole=len(chunks) == 1 and chunks[0].record.whole,
         chunks=tuple(chunk.entry for chunk in chunks),
+        ignored=tuple(sorted(ignored)),
     )
     # A chunk that became its whole document, or ceased to be, changes its public id, which
     # only the docstore knows.

@@ -94,6 +94,7 @@ def write_manifest(manifest: Manifest) -> Document:
         chunk_fingerprint=manifest.chunk_fingerprint,
         whole=manifest.whole,
         revision=manifest.revision,
+        ignored=list(manifest.ignored),
         chunks=[_write_entry(entry) for entry in manifest.chunks],
     )
 
@@ -123,6 +124,7 @@ def read_manifest(key: str, value: object) -> Manifest:
             whole=_bool(data["whole"]),
             chunks=tuple(_read_entry(entry) for entry in _list(data["chunks"])),
             revision=_int(data["revision"]),
+            ignored=tuple(_str(key) for key in _list(data["ignored"])),
         )
 
     return _read(key, value, "a manifest", read)

@@ -278,8 +278,12 @@ def source_of(document: Document, owner: str, source_id_key: SourceIdKey) -> str
         found = document.metadata.get(source_id_key)
         where = f"its metadata has no {source_id_key!r}"
     else:
-        found = source_id_key(document)
         where = "source_id_key(document) returned None"
+        try:
+            found = source_id_key(document)
+        except Exception as error:
+            message = f"source_id_key(document) raised {error!r} for {owner}. Correct it."
+            raise MissingSourceError(message) from error
     if found is None:
         message = (
             f"The source of {owner} is not known: {where}. Add it, or construct the store "

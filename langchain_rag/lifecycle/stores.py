@@ -13,10 +13,13 @@ from langchain_core.stores import BaseStore, InMemoryBaseStore
 from langchain_core.vectorstores import VectorStore
 
 from langchain_rag._flow import Flow, call
+from langchain_rag.backends.registry import is_known
 from langchain_rag.errors import ConfigurationError, CorruptStoreError
 from langchain_rag.lifecycle.batches import MAX_RECORDS, batched
 from langchain_rag.lifecycle.records import Unreadable
 from langchain_rag.lifecycle.rows import Rows
+
+_OURS_AND_LANGCHAIN: Final = ("langchain_rag.", "langchain_core.", "langchain_classic.")
 
 CHUNK_STORE: Final = "BaseRAGVectorStore"
 """Our own store, which stands above this room and cannot be imported here."""
@@ -48,6 +51,8 @@ class Stores:
 
     Attributes:
         rows: The vector store's rows, and what is known of it.
+        any_thread: Whether both may be used in any thread, which a store of the user's that
+            holds a connection of its own may not bear.
 
     Raises:
         ConfigurationError: One of them is not what it has to be.
@@ -58,6 +63,9 @@ class Stores:
         self.vectorstore = vectorstore
         self.docstore = docstore
         self.rows = Rows(vectorstore)
+        self.any_thread = is_known(vectorstore) and (
+            type(docstore).__module__.startswith(_OURS_AND_LANGCHAIN)
+        )
 
     def mget(self, keys: Sequence[str]) -> Flow[list[object]]:
         """Read records, None where there is none, in the order of the keys.

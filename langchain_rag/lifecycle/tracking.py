@@ -100,7 +100,8 @@ class TrackedByRecords:
     def forget(self, document_ids: Sequence[str]) -> Flow[None]:
         """Forget documents; see `Tracking.forget`."""
         records = self._records
-        yield from call(records.delete_keys, records.adelete_keys, document_ids)
+        if document_ids:
+            yield from call(records.delete_keys, records.adelete_keys, document_ids)
 
 
 class TrackedByManifests:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 
 from langchain_rag._flow import Flow
 from langchain_rag.document_transformers.overseeing import Overseer
@@ -82,3 +84,18 @@ class Watch:
             phase: What.
             seconds: How long.
         """
+
+
+@contextmanager
+def timed(watch: Watch, phase: str) -> Generator[None]:
+    """Tell a watch how long a block took.
+
+    Args:
+        watch: The watch.
+        phase: What the block does.
+    """
+    start = time.perf_counter()
+    try:
+        yield
+    finally:
+        watch.spent(phase, time.perf_counter() - start)

@@ -94,13 +94,17 @@ def create_engine(db_url: str | URL, **kwargs: Any) -> AnyEngine:
         raise ConfigurationError(msg) from error
     sync_engine = engine.sync_engine if isinstance(engine, AsyncEngine) else engine
     _set_up(sync_engine)
-    if in_memory(url):
+    if sync_engine.dialect.name == "sqlite":
         event.listen(sync_engine, "handle_error", _keep_connection)
     return engine
 
 
 def _keep_connection(context: ExceptionContext) -> None:
-    """Keep the connection that is interrupted: with it the database in memory would go."""
+    """Keep the connection that is interrupted, so that its transaction is rolled back.
+
+    SQLAlchemy would close it. With it a database in memory would go, and one in a file stay
+    locked for as long as a traceback holds the statement.
+    """
     if not isinstance(context.original_exception, Exception):
         context.is_disconnect = False
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import contextmanager
 from importlib import import_module
+from inspect import iscoroutinefunction
 from typing import Any
 
 from langchain_rag.errors import ConfigurationError
@@ -27,8 +28,8 @@ def listening(progress: bool | Listener, total: int | None) -> Generator[Listene
     """
     if not isinstance(progress, bool):
         given: object = progress
-        if not callable(given):
-            message = f"progress is {progress!r}; give True, False or a function."
+        if not callable(given) or iscoroutinefunction(given):
+            message = f"progress is {progress!r}; give True, False or a plain function."
             raise ConfigurationError(message)
         yield progress
         return

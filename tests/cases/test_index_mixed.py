@@ -402,3 +402,20 @@ async def test_the_calls_own_concurrency_beats_the_stores(driver: Driver) -> Non
     documents = [page(paragraphs(*numbered(2)), f"s{n}") for n in range(5)]
     await setting.index(documents, config={"max_concurrency": 3})
     assert setting.llm.peak == 3
+
+
+# --- what is left out of a hash ------------------------------------------------------------
+
+
+async def test_what_is_ignored_is_no_damage(setting: Setting) -> None:
+    pages = [page("one", "a", mtime=1.5), page("two", "b", mtime="now")]
+    await setting.index(pages, ignore_metadata={"mtime"})
+    rag = setting.start()
+    assert (await setting.driver(rag, "verify")).ok
+    assert (await setting.driver(rag, "repair")).ok
+    later = [page("one", "a", mtime=2.5), page("two changed", "b", mtime="later")]
+    report = await setting.index(later, ignore_metadata={"mtime"})
+    assert (report.num_skipped, report.num_updated) == (1, 1)
+    assert (await setting.driver(setting.start(), "verify")).ok
+    assert (await setting.index(later)).num_updated == 2
+    assert (await setting.driver(setting.start(), "verify")).ok

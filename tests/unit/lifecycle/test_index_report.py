@@ -62,7 +62,10 @@ def test_two_reports_share_nothing() -> None:
 def test_nothing_to_do() -> None:
     assert str(IndexReport()).splitlines() == [
         "nothing to do",
-        "0 LLM calls, 0 answers from the cache, 0 texts embedded, 0 rows written",
+        (
+            "0 LLM calls, 0 answers from the cache, 0 texts embedded, "
+            "0 vectors from the cache, 0 rows written"
+        ),
     ]
 
 
@@ -87,12 +90,12 @@ def test_everything_at_once() -> None:
         "1,234 added, 2 updated, 4 unchanged, 1 deleted, 3 failed in 61.2 s",
         (
             "2,345 LLM calls, 10,000 tokens in, 500 out, 7 answers from the cache, "
-            "8 texts embedded, 9 rows written"
+            "8 texts embedded, 0 vectors from the cache, 9 rows written"
         ),
         "Nothing was cleaned up: 1 documents failed.",
-        "failed: a: why",
-        "failed: b, chunk key-1 (by its plain text): why",
-        "failed: a document: no source",
+        "failed: a of s: why",
+        "failed: b of s, chunk key-1 (by its plain text): why",
+        "failed: a document of s: no source",
     ]
     assert not report.ok
 
@@ -107,8 +110,8 @@ def test_a_dry_run_says_so() -> None:
 def test_many_failures_are_cut_short() -> None:
     report = IndexReport(failed=[failure(str(n)) for n in range(25)])
     lines = str(report).splitlines()
-    assert lines[2] == "failed: 0: why"
-    assert lines[-2:] == ["failed: 9: why", "... and 15 more failures, in `failed`"]
+    assert lines[2] == "failed: 0 of s: why"
+    assert lines[-2:] == ["failed: 9 of s: why", "... and 15 more failures, in `failed`"]
     assert len(lines) == 2 + 10 + 1
 
 
