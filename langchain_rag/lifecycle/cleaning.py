@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, cast
 
 from langchain_rag._flow import Flow
 from langchain_rag.errors import CleanupRefusedError, ConcurrentWriteError, ConfigurationError
@@ -47,7 +47,7 @@ class CleanupRules:
             message = f"cleanup is {self.cleanup!r}; give 'scoped_full', 'full' or None."
             raise ConfigurationError(message)
         limit = self.max_deletes
-        given: object = limit
+        given = cast("object", limit)
         if not isinstance(given, int | float | None) or isinstance(given, bool):
             message = f"max_deletes is {given!r}; give a number of documents, or a share."
             raise ConfigurationError(message)

@@ -48,10 +48,10 @@ class ChunkRecord:
 
     def public(self) -> Document:
         """Return the chunk as a search returns it, sharing nothing with the store."""
-        return Document(
-            id=self.document_id if self.whole else self.key,
-            page_content=self.content,
-            metadata=decode(self.metadata),
+        return document_of(
+            self.content,
+            decode(self.metadata),
+            self.document_id if self.whole else self.key,
         )
 
 

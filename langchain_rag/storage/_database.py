@@ -79,12 +79,15 @@ class Database:
             raise ConfigurationError(msg)
         return self.engine
 
-    def run(self, body: Callable[[Connection], T], *, write: bool = False) -> T:
+    def run(
+        self, body: Callable[[Connection], T], *, write: bool = False, single: bool = False
+    ) -> T:
         """Run a body in one transaction.
 
         Args:
             body: The statements. Whatever it raises rolls all of them back.
             write: Whether it writes, and so has to wait for its turn on SQLite.
+            single: Whether it is one statement that reads, which sees one state by itself.
 
         Returns:
             What the body returns.
@@ -98,14 +101,17 @@ class Database:
             stack.enter_context(_alone(engine))
             with connecting(engine):
                 connection = stack.enter_context(engine.connect())
-            return self._transact(connection, body, write)
+            return self._transact(connection, body, write, single)
 
-    async def arun(self, body: Callable[[Connection], T], *, write: bool = False) -> T:
+    async def arun(
+        self, body: Callable[[Connection], T], *, write: bool = False, single: bool = False
+    ) -> T:
         """Run a body in one transaction, in the executor if the engine is a sync one.
 
         Args:
             body: The statements. Whatever it raises rolls all of them back.
             write: Whether it writes, and so has to wait for its turn on SQLite.
+            single: Whether it is one statement that reads, which sees one state by itself.
 
         Returns:
             What the body returns.
@@ -115,23 +121,23 @@ class Database:
             ConfigurationError: If the engine's URL cannot be right.
         """
         if not isinstance(self.engine, AsyncEngine):
-            return await run_in_executor(None, self.run, body, write=write)
-        work = self._arun(self.engine, body, write)
+            return await run_in_executor(None, self.run, body, write=write, single=single)
+        work = self._arun(self.engine, body, write, single)
         if in_memory(self.engine.url):
             return await _to_its_end(work)
         return await work
 
     async def _arun(
-        self, engine: AsyncEngine, body: Callable[[Connection], T], write: bool
+        self, engine: AsyncEngine, body: Callable[[Connection], T], write: bool, single: bool
     ) -> T:
         async with AsyncExitStack() as stack:
             with working(engine.sync_engine):
                 with connecting(engine.sync_engine):
                     connection = await stack.enter_async_context(engine.connect())
-                return await connection.run_sync(self._transact, body, write)
+                return await connection.run_sync(self._transact, body, write, single)
 
     def _transact(
-        self, connection: Connection, body: Callable[[Connection], T], write: bool
+        self, connection: Connection, body: Callable[[Connection], T], write: bool, single: bool
     ) -> T:
         # Remembered with the DBAPI connection rather than here: a database in memory is a
         # new one when its connection is.
@@ -139,6 +145,8 @@ class Database:
         if self._schema not in current:
             self._make_current(connection)
             current.add(self._schema)
+        if single:
+            return body(connection)  # what began by itself ends with the connection's return
         if write and not self._durable:
             with hurried(connection):
                 return _in_transaction(connection, body, write, durable=False)

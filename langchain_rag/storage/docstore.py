@@ -110,7 +110,7 @@ class SQLDocStore(BaseStore[str, Document]):
             CorruptStoreError: If a row cannot be decoded.
         """
         body = _documents.read(self.namespace, keys)
-        return self._database.run(body) if keys else []
+        return self._database.run(body, single=True) if keys else []
 
     async def amget(self, keys: Sequence[str]) -> list[Document | None]:
         """Read documents, as `mget` does.
@@ -126,7 +126,7 @@ class SQLDocStore(BaseStore[str, Document]):
             CorruptStoreError: If a row cannot be decoded.
         """
         body = _documents.read(self.namespace, keys)
-        return await self._database.arun(body) if keys else []
+        return await self._database.arun(body, single=True) if keys else []
 
     def mset(self, key_value_pairs: Sequence[tuple[str, Document]]) -> None:
         """Write documents, over those that are there.
