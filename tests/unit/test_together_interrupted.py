@@ -211,8 +211,13 @@ async def test_struck_in_a_task(error: type[BaseException]) -> None:
 def test_ctrl_c_in_a_loop() -> None:
     """`asyncio.run` cancels the task, which cleans up, and raises what was meant."""
     scene = Scene(lambda: signal.raise_signal(signal.SIGINT))
-    with no_deadlock(), pytest.raises(KeyboardInterrupt):
-        asyncio.run(arun_together(scene.flow(), 2))
+    # A shell starts what runs in the background with SIGINT ignored.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with no_deadlock(), pytest.raises(KeyboardInterrupt):
+            asyncio.run(arun_together(scene.flow(), 2))
+    finally:
+        signal.signal(signal.SIGINT, before)
     scene.check("async")
 
 

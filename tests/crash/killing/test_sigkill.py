@@ -43,9 +43,13 @@ def strike(scene: Scene, phase: str, point: int, rehearsal: Rehearsal) -> list[s
     """Kill a process at a point, make the call again, and say what is wrong."""
     scene.load(phase)
     killed = scene.call(phase, strike_at=point)
+    between = scene.look()
+    # How many statements there are depends a little on which calls meet: the last may not come.
+    is_last = point > 0.95 * len(rehearsal.labels)
+    if is_last and killed.error is None and killed.killed is None:
+        return [*judging.afterwards(between, rehearsal.after), *scene.verify()]
     if killed.killed != signal.SIGKILL:
         return [f"the process was not killed: {killed}"]
-    between = scene.look()
     return [
         *judging.at_once(rehearsal.before, between, rehearsal.after),
         *scene.made_again(phase, rehearsal, between),
