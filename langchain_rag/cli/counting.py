@@ -2,54 +2,36 @@
 
 from __future__ import annotations
 
-import threading
 from typing import TYPE_CHECKING, Any
 
-from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.embeddings import Embeddings
 from typing_extensions import override
+
+from langchain_rag.document_transformers.usage import ModelUsage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from langchain_core.messages import BaseMessage
     from langchain_core.outputs import LLMResult
 
 __all__ = ["CountingEmbeddings", "LLMCalls"]
 
 
-class LLMCalls(BaseCallbackHandler):
-    """Counts the calls of a model, from any thread.
+class LLMCalls(ModelUsage):
+    """Counts the calls of a model, and tells of each answer.
 
     Attributes:
-        started: Calls so far.
         on_answer: Called after each answer.
     """
 
     def __init__(self) -> None:
-        self.started = 0
+        super().__init__()
         self.on_answer: Callable[[], object] = int
-        self._lock = threading.Lock()
-
-    @override
-    def on_chat_model_start(
-        self, serialized: dict[str, Any], messages: list[list[BaseMessage]], **kwargs: Any
-    ) -> None:
-        """Count a call of a chat model."""
-        with self._lock:
-            self.started += len(messages)
-
-    @override
-    def on_llm_start(
-        self, serialized: dict[str, Any], prompts: list[str], **kwargs: Any
-    ) -> None:
-        """Count a call of a completion model."""
-        with self._lock:
-            self.started += len(prompts)
 
     @override
     def on_llm_end(self, response: LLMResult, **kwargs: Any) -> None:
         """Tell that there is an answer."""
+        super().on_llm_end(response, **kwargs)
         self.on_answer()
 
 

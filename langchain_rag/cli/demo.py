@@ -171,13 +171,13 @@ class Story:
         self._report.say(self._index(articles))
 
     def _change(self, articles: list[Document]) -> list[Document]:
-        before, calls = self._store.texts_of(CHANGED), self._calls.started
+        before, calls = self._store.texts_of(CHANGED), self._calls.calls
         articles = [
             changed(one, NEW_SENTENCE) if one.metadata["source"] == CHANGED else one
             for one in articles
         ]
         self._measured(articles)
-        after, calls = self._store.texts_of(CHANGED), self._calls.started - calls
+        after, calls = self._store.texts_of(CHANGED), self._calls.calls - calls
         asked = calls // models.LLM_CALLS_PER_CHUNK
         self._report.say(
             f"It has {len(after)} chunks now: {len(after - before)} with a new text,"
@@ -198,13 +198,13 @@ class Story:
         self._report.stored(self._store.stored())
 
     def _index(self, articles: list[Document], cleanup: Any = "scoped_full") -> str:
-        calls, texts, start = self._calls.started, self._embeddings.texts, time.monotonic()
+        calls, texts, start = self._calls.calls, self._embeddings.texts, time.monotonic()
         counted = self._store.import_(articles, cleanup)
         seconds = time.monotonic() - start
         return (
             f"{counted['num_added']} imported, {counted['num_skipped']} skipped,"
             f" {counted['num_deleted']} old removed ·"
-            f" {self._calls.started - calls} LLM calls,"
+            f" {self._calls.calls - calls} LLM calls,"
             f" {self._embeddings.texts - texts} texts embedded, {seconds:.1f} s"
         )
 

@@ -218,7 +218,7 @@ def test_calls_of_completion_models_count_too() -> None:
 
     FakeListLLM(responses=["x"]).batch(["a", "b"], {"callbacks": [calls]})
 
-    assert calls.started == 2
+    assert calls.calls == 2
     assert len(answers) == 2
 
 
