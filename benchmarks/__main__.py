@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import platform
+import tempfile
 from importlib.metadata import version
 from pathlib import Path
 
@@ -24,6 +25,7 @@ MODULES = {
     "cost": "benchmarks.imports",
     "quality": "benchmarks.quality",
     "docstore": "benchmarks.docstore",
+    "retrieval": "benchmarks.retrieval",
 }
 PACKAGES = (
     "langchain-rag",
@@ -44,12 +46,20 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=5, help="of each side")
     parser.add_argument("--documents", type=int, default=0, help="instead of the usual number")
     parser.add_argument("--store", nargs="+", default=["chroma", "pgvector"])
+    models = ["minilm", "wordllama"]
+    parser.add_argument("--embeddings", nargs="+", choices=models, default=models[:1])
+    parser.add_argument("--cache", default=f"{tempfile.gettempdir()}/langchain-rag-vectors")
     given = parser.parse_args()
     unknown = set(given.names) - MODULES.keys()
     if unknown:
         parser.error(f"There is no {', '.join(unknown)}, but {', '.join(MODULES)}.")
     options = Options(
-        str(given.data.resolve()), given.turns, given.documents, tuple(given.store)
+        str(given.data.resolve()),
+        given.turns,
+        given.documents,
+        tuple(given.store),
+        tuple(given.embeddings),
+        given.cache,
     )
     packages = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
     print(f"CPython {platform.python_version()}, {packages}\n", flush=True)

@@ -28,7 +28,25 @@ collection may hold the variations of several."""
 LINEAGE: Final = "langchain_rag_lineage"
 """Tag on a transformer's inputs, read back from its outputs."""
 
-RESERVED: Final = frozenset({TRANSFORMER, KIND, CHUNK, DOCUMENT, NAMESPACE, LINEAGE})
+NODE: Final = "langchain_rag_node"
+"""What a `parent_transformer` says of a chunk's place in a tree of chunks; see
+`langchain_rag.document_transformers.nodes`."""
+
+MATCH: Final = "langchain_rag_match"
+"""What found a chunk, in the metadata of a result; only there, and only if it is asked for."""
+
+RESERVED: Final = frozenset(
+    {
+        TRANSFORMER,
+        KIND,
+        CHUNK,
+        DOCUMENT,
+        NAMESPACE,
+        LINEAGE,
+        NODE,
+        MATCH,
+    }
+)
 
 
 def without_reserved(metadata: dict[str, Any]) -> dict[str, Any]:

@@ -176,9 +176,11 @@ def views_of(
     rest = found[len(entries) :]
     for entry, key, value in zip(entries, variation_keys, rest, strict=True):
         chunk = chunks[entry.key]
-        content = chunk.content if isinstance(chunk, records.ChunkRecord) else ""
+        content = chunk.content if isinstance(chunk, records.ChunkRecord) else None
 
-        def read(key: str, value: object, content: str = content) -> list[records.Variation]:
+        def read(
+            key: str, value: object, content: str | None = content
+        ) -> list[records.Variation]:
             return records.read_variations(key, value, content)
 
         variations[entry.key] = parsed(read, key, value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -85,9 +86,25 @@ def mend(view: View, expected: Expectations) -> Mending | None:
                 id_ for id_, kind in bad.items() if kind is FindingKind.DOUBLED_ROW
             ]
     if mending.lost:
-        mending.change.new = replace(old, content_hash="", chunks=tuple(kept))
+        mending.change.new = replace(old, content_hash="", chunks=_without_lost(old, kept))
     change = mending.change
     return mending if mending.lost or change.chunks or change.rows else None
+
+
+def _without_lost(old: Manifest, kept: Sequence[ChunkEntry]) -> tuple[ChunkEntry, ...]:
+    """Put those above a lost chunk in its place, for the chunks below it."""
+    above = {entry.key: entry.parents for entry in old.chunks}
+    left = {entry.key for entry in kept}
+
+    def found(parents: Sequence[str]) -> tuple[str, ...]:
+        todo, seen = list(parents), dict[str, None]()
+        for one in todo:  # which grows
+            if one not in seen:
+                seen[one] = None
+                todo += () if one in left else above.get(one, ())
+        return tuple(one for one in seen if one in left)
+
+    return tuple(replace(entry, parents=found(entry.parents)) for entry in kept)
 
 
 def doubtful(manifest: Manifest) -> Manifest:

@@ -267,7 +267,7 @@ class _Repair:
         found = yield from self._parts.read(places)
         rows: list[str] = []
         for name, key, value in zip(names, places, found, strict=True):
-            variations = parsed(partial(records.read_variations, content=""), key, value)
+            variations = parsed(partial(records.read_variations, content=None), key, value)
             if isinstance(variations, list):
                 kinds = kinds_of(variations)
                 rows += ChunkEntry(name, "", kinds).variation_ids()

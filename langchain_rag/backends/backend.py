@@ -20,6 +20,11 @@ Row: TypeAlias = tuple[str, dict[str, Any]]
 
 Scored: TypeAlias = list[tuple[Document, float]]
 
+Narrowing: TypeAlias = Callable[
+    [Mapping[str, Any], Mapping[str, Sequence[str]]], dict[str, Any]
+]
+"""From search arguments, and the values allowed under metadata keys, to search arguments."""
+
 
 @dataclass(frozen=True, slots=True)
 class DenseStore:
@@ -67,6 +72,13 @@ class Backend:
         relabel: Gives rows other metadata without embedding their texts again, and returns
             the ids of those that were there with the same text. None for stores that can only
             be given the whole row.
+        narrow: Returns search arguments by which, beside what the given ones filter on, the
+            text under each key of a row's metadata has to be one of some values. None for
+            stores whose filters we do not know: there, hits are looked at one by one. The
+            caller's arguments are not changed; a filter in them may be in any form that the
+            store takes.
+        vectors: Reads the vectors of rows by id, as far as they are there. None for stores
+            that do not give them out.
         filtering: Search arguments to add where a filter is given.
         filtered_from: Returns how many hits a search with a filter has to fetch to miss
             none, for stores that filter what they have fetched. None for all others.
@@ -85,6 +97,10 @@ class Backend:
     exists: Callable[[], bool] | None = None
     fitted: Callable[[Sequence[Document]], list[Document]] | None = None
     relabel: Callable[[Sequence[Document]], set[str]] | None = None
+    narrow: (
+        Callable[[Mapping[str, Any], Mapping[str, Sequence[str]]], dict[str, Any]] | None
+    ) = None
+    vectors: Callable[[Sequence[str]], dict[str, Sequence[float]]] | None = None
     filtering: Mapping[str, Any] = field(default_factory=dict[str, Any])
     filtered_from: Callable[[], int] | None = None
     dense: DenseStore | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from langchain_core.documents import Document
@@ -30,6 +30,8 @@ def backend(store: Any, name: str) -> Backend:
         name,
         fitted=lambda rows: _fitted(store, rows),
         relabel=lambda rows: _relabel(store, rows),
+        narrow=_narrow,
+        vectors=lambda ids: _vectors(store, ids),
         dense=dense,
         rows=lambda: _rows(store),
     )
@@ -57,6 +59,22 @@ def _relabel(store: Any, rows: Sequence[Document]) -> set[str]:
     if ids:
         store._collection.update(ids=ids, metadatas=[row.metadata for row in same])  # noqa: SLF001
     return set(ids)
+
+
+def _narrow(options: Mapping[str, Any], allowed: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    parts = [{key: {"$in": list(values)}} for key, values in allowed.items()]
+    if options.get("filter"):
+        parts.insert(0, options["filter"])
+    # Chroma refuses an $and of one.
+    return {**options, "filter": parts[0] if len(parts) == 1 else {"$and": parts}}
+
+
+def _vectors(store: Any, ids: Sequence[str]) -> dict[str, Sequence[float]]:
+    page = store.get(ids=list(ids), include=["embeddings"])
+    return {
+        id_: [float(x) for x in vector]
+        for id_, vector in zip(page["ids"], page["embeddings"], strict=True)
+    }
 
 
 def _rows(store: Any) -> Iterator[Row]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from langchain_rag.backends.backend import Backend, DenseStore, Row
@@ -25,10 +25,27 @@ def backend(store: Any, name: str) -> Backend:
     return Backend(
         name,
         replaces=False,
+        narrow=lambda options, allowed: _narrow(store, options, allowed),
         filtered_from=lambda: max(1, int(store.index.ntotal)),
         dense=dense,
         rows=lambda: _rows(store),
     )
+
+
+def _narrow(
+    store: Any, options: Mapping[str, Any], allowed: Mapping[str, Sequence[str]]
+) -> dict[str, Any]:
+    sets = {key: frozenset(values) for key, values in allowed.items()}
+    given: Callable[[dict[str, Any]], bool] | None = None
+    if options.get("filter") is not None:
+        # A filter is a function of metadata, or a dict in a language of its own.
+        given = store._create_filter_func(options["filter"])  # noqa: SLF001
+
+    def passes(metadata: dict[str, Any]) -> bool:
+        mine = all(metadata.get(key) in values for key, values in sets.items())
+        return mine and (given is None or bool(given(metadata)))
+
+    return {**options, "filter": passes}
 
 
 def _rows(store: Any) -> Iterator[Row]:

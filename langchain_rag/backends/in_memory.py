@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from langchain_core.documents import Document
 
@@ -30,12 +30,29 @@ def backend(store: InMemoryVectorStore, name: str) -> Backend:
                 found.add(str(row.id))
         return found
 
+    def vectors(ids: Sequence[str]) -> dict[str, Sequence[float]]:
+        return {id_: row["vector"] for id_ in ids if (row := store.store.get(id_)) is not None}
+
     dense = DenseStore(
         scored=store.similarity_search_with_score_by_vector,
         # Its scores are similarities already, and it has no relevance function.
         relevance=_clamping,
     )
-    return Backend(name, relabel=relabel, dense=dense, rows=rows)
+    return Backend(
+        name, relabel=relabel, narrow=_narrow, vectors=vectors, dense=dense, rows=rows
+    )
+
+
+def _narrow(options: Mapping[str, Any], allowed: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    sets = {key: frozenset(values) for key, values in allowed.items()}
+    given = options.get("filter")
+
+    def passes(document: Document) -> bool:
+        metadata = document.metadata
+        mine = all(metadata.get(key) in values for key, values in sets.items())
+        return mine and (given is None or bool(given(document)))
+
+    return {**options, "filter": passes}
 
 
 def _clamping() -> Callable[[float], float]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, cast
 
 from langchain_core.documents import Document
 
@@ -31,10 +31,51 @@ def backend(store: Any, name: str) -> Backend:
         refusal=lambda: _refusal(store),
         exists=lambda: store.get_table() is not None,
         fitted=lambda rows: _fitted(store, rows),
+        narrow=_narrow,
         filtering={"prefilter": True},
         dense=DenseStore(scored=_scored(store), relevance=store._select_relevance_score_fn),  # noqa: SLF001
         rows=lambda: _rows(store),
     )
+
+
+def field_of(key: str) -> str:
+    """Return how a condition names a key of the metadata.
+
+    Args:
+        key: A metadata key.
+
+    Example:
+        >>> field_of("born")
+        'metadata.`born`'
+    """
+    return f"metadata.`{key.replace('`', '``')}`"
+
+
+def text_of(text: str) -> str:
+    """Quote a text for a condition.
+
+    Args:
+        text: Any text.
+
+    Example:
+        >>> text_of("it's")
+        "'it''s'"
+    """
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _narrow(options: Mapping[str, Any], allowed: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    parts = [
+        f"{field_of(key)} IN ({', '.join(map(text_of, values))})"
+        for key, values in allowed.items()
+    ]
+    given = options.get("filter")
+    if isinstance(given, dict):  # of names and the texts they are equal to
+        equal = cast("dict[str, Any]", given)
+        parts = [*(f"{name} = {text_of(str(text))}" for name, text in equal.items()), *parts]
+    elif given:
+        parts.insert(0, f"({given})")
+    return {**options, "filter": " AND ".join(parts)}
 
 
 def _refusal(store: Any) -> ConfigurationError | None:

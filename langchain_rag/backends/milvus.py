@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from langchain_core.embeddings import Embeddings
@@ -13,6 +14,22 @@ from langchain_rag.errors import ConfigurationError, IdsIgnoredError, RAGError
 _PAGE: Final = 1_000
 _MAX_HITS: Final = 16_384
 """Milvus's own limit."""
+
+_KEYWORDS: Final = frozenset(
+    {
+        "and",
+        "exists",
+        "false",
+        "in",
+        "is",
+        "like",
+        "not",
+        "null",
+        "or",
+        "true",
+    }
+)
+"""Names that an expression takes for something else."""
 
 
 def backend(store: Any, name: str) -> Backend:
@@ -26,11 +43,80 @@ def backend(store: Any, name: str) -> Backend:
         name,
         max_hits=_MAX_HITS,
         replaces=False,
+        narrow=lambda options, allowed: _narrow(store, options, allowed),
         refusal=lambda: _refusal(store),
         exists=lambda: bool(store.client.has_collection(store.collection_name)),
         dense=_dense(store),
         rows=lambda: _rows(store),
     )
+
+
+def field_of(store: Any, key: str) -> str:
+    """Return how an expression names a key of the metadata.
+
+    A key is a field of the collection's schema, or of the one JSON field that holds all
+    metadata, or of the dynamic field, which Milvus calls `$meta`.
+
+    Args:
+        store: A Milvus store; None for one with a dynamic field.
+        key: A metadata key.
+
+    Example:
+        >>> field_of(None, "born"), field_of(None, "country of birth")
+        ('born', '$meta["country of birth"]')
+    """
+    column = getattr(store, "_metadata_field", None)
+    plain = key.isascii() and key.isidentifier() and key.lower() not in _KEYWORDS
+    if column is None and plain:
+        return key
+    return f"{column or '$meta'}[{text_of(key)}]"
+
+
+def one_of(field: str, literals: Sequence[str]) -> str:
+    """Return an expression that says that a field is one of some values.
+
+    Args:
+        field: As `field_of` returns it.
+        literals: The values as they are written in an expression; of one type.
+
+    Example:
+        >>> one_of("born", ["1707", "1777"])
+        'born in [1707, 1777]'
+        >>> one_of('$meta["in"]', ["1707", "1777"])
+        '($meta["in"] == 1707 or $meta["in"] == 1777)'
+    """
+    if len(literals) == 1:
+        return f"{field} == {literals[0]}"
+    if "[" not in field:
+        return f"{field} in [{', '.join(literals)}]"
+    # Milvus Lite wants a plain name on the left of `in`.
+    never = f"{field} == 0 and {field} == 1"
+    return f"({' or '.join(f'{field} == {literal}' for literal in literals) or never})"
+
+
+def text_of(text: str) -> str:
+    """Quote a text for an expression.
+
+    Args:
+        text: Any text.
+
+    Example:
+        >>> text_of("CH")
+        '"CH"'
+    """
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _narrow(
+    store: Any, options: Mapping[str, Any], allowed: Mapping[str, Sequence[str]]
+) -> dict[str, Any]:
+    parts = [
+        one_of(field_of(store, key), [text_of(value) for value in values])
+        for key, values in allowed.items()
+    ]
+    if options.get("expr"):
+        parts.insert(0, f"({options['expr']})")
+    return {**options, "expr": " and ".join(parts)}
 
 
 def _refusal(store: Any) -> RAGError | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from langchain_rag.backends.backend import Backend, DenseStore, Row
@@ -23,10 +23,18 @@ def backend(store: Any, name: str) -> Backend:
     """
     return Backend(
         name,
+        narrow=_narrow,
         dense=_dense(store),
         rows=lambda: _rows(store),
         arows=lambda: _arows(store),
     )
+
+
+def _narrow(options: Mapping[str, Any], allowed: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    parts: list[Any] = [{key: {"$in": list(values)}} for key, values in allowed.items()]
+    if options.get("filter"):  # it takes an empty one for none
+        parts.insert(0, options["filter"])
+    return {**options, "filter": {"$and": parts}}
 
 
 def _inner(store: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from langchain_rag.backends.backend import Backend, DenseStore, Row
@@ -25,7 +25,28 @@ def backend(store: Any, name: str) -> Backend:
             scored=store.similarity_search_with_score_by_vector,
             relevance=store._select_relevance_score_fn,  # noqa: SLF001
         )
-    return Backend(name, dense=dense, rows=lambda: _rows(store))
+    return Backend(
+        name,
+        narrow=lambda options, allowed: _narrow(store, options, allowed),
+        dense=dense,
+        rows=lambda: _rows(store),
+    )
+
+
+def _narrow(
+    store: Any, options: Mapping[str, Any], allowed: Mapping[str, Sequence[str]]
+) -> dict[str, Any]:
+    from qdrant_client import models  # noqa: PLC0415 - only where it is needed
+
+    conditions: list[Any] = [
+        models.FieldCondition(
+            key=f"{store.metadata_payload_key}.{key}", match=models.MatchAny(any=list(values))
+        )
+        for key, values in allowed.items()
+    ]
+    if options.get("filter") is not None:
+        conditions.insert(0, options["filter"])
+    return {**options, "filter": models.Filter(must=conditions)}
 
 
 def _rows(store: Any) -> Iterator[Row]:

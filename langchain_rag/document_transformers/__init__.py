@@ -4,8 +4,15 @@ Everything here is a `langchain_core.documents.BaseDocumentTransformer` and work
 own, as well as inside `RAGVectorStore`. Compose with `+` (side by side) and `|` (in
 sequence); LangChain's text splitters and your own transformers may take part.
 
-A `VariationCache` keeps what a model answered, so that it is paid for once; what belongs to it
-is loaded when it is first used.
+A `VariationCache` keeps what a model answered, so that it is paid for once.
+
+Chunks, for `parent_transformer`: any splitter, `HeadingSplitter` (Markdown and HTML),
+`ContextualSplitter` (with a sentence that situates each), and trees of them:
+`HierarchicalSplitter`, `RaptorTransformer`, `DocumentSummaryTransformer`.
+
+Variations, for `chunk_transformer`: `CopyDocumentTransformer`, any splitter,
+`SentenceSplitter`, questions, summaries, `PropositionsTransformer`, `KeywordsTransformer`;
+`Prefixed` puts metadata in front.
 
 Example:
     >>> from langchain_core.documents import Document
@@ -22,20 +29,27 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from langchain_rag.document_transformers.base import LazyDocumentTransformer
+from langchain_rag.document_transformers.contextual import ContextualSplitter
 from langchain_rag.document_transformers.copy import CopyDocumentTransformer
 from langchain_rag.document_transformers.fingerprint import fingerprint_of
+from langchain_rag.document_transformers.keywords import KeywordsTransformer
 from langchain_rag.document_transformers.metadata import reads_metadata
+from langchain_rag.document_transformers.nodes import Node, marked, node_of
 from langchain_rag.document_transformers.parallel import DocumentTransformers
 from langchain_rag.document_transformers.pipeline import DocumentTransformerPipeline
+from langchain_rag.document_transformers.prefixed import Prefixed
+from langchain_rag.document_transformers.propositions import PropositionsTransformer
 from langchain_rag.document_transformers.questions import GenerateQuestionsTransformer
 from langchain_rag.document_transformers.reorder import LongContextReorder
 from langchain_rag.document_transformers.retrying import Retries
+from langchain_rag.document_transformers.structure import HEADINGS, HeadingSplitter
 from langchain_rag.document_transformers.summarize import SummarizeTransformer
 from langchain_rag.document_transformers.summarize_and_questions import (
     SummarizeAndQuestionsTransformer,
 )
 
 if TYPE_CHECKING:
+    from langchain_rag.document_transformers._clustering import Clustering, SoftClustering
     from langchain_rag.document_transformers.caching import (
         ByteStoreVariationCache,
         CachedPiece,
@@ -43,36 +57,66 @@ if TYPE_CHECKING:
         CacheStats,
         VariationCache,
     )
+    from langchain_rag.document_transformers.document_summary import (
+        DocumentSummaryTransformer,
+    )
+    from langchain_rag.document_transformers.hierarchical import HierarchicalSplitter
+    from langchain_rag.document_transformers.raptor import RaptorTransformer
+    from langchain_rag.document_transformers.sentences import SentenceSplitter
 
 __all__ = [
+    "HEADINGS",
     "ByteStoreVariationCache",
     "CacheKey",
     "CacheStats",
     "CachedPiece",
+    "Clustering",
+    "ContextualSplitter",
     "CopyDocumentTransformer",
+    "DocumentSummaryTransformer",
     "DocumentTransformerPipeline",
     "DocumentTransformers",
     "GenerateQuestionsTransformer",
+    "HeadingSplitter",
+    "HierarchicalSplitter",
+    "KeywordsTransformer",
     "LazyDocumentTransformer",
     "LongContextReorder",
+    "Node",
+    "Prefixed",
+    "PropositionsTransformer",
+    "RaptorTransformer",
     "Retries",
+    "SentenceSplitter",
+    "SoftClustering",
     "SummarizeAndQuestionsTransformer",
     "SummarizeTransformer",
     "VariationCache",
     "fingerprint_of",
+    "marked",
+    "node_of",
     "reads_metadata",
 ]
 
-_OF_CACHING = frozenset(
-    {"ByteStoreVariationCache", "CacheKey", "CacheStats", "CachedPiece", "VariationCache"}
-)
+_LATER = {
+    **dict.fromkeys(
+        ("ByteStoreVariationCache", "CacheKey", "CacheStats", "CachedPiece", "VariationCache"),
+        "caching",
+    ),
+    **dict.fromkeys(("Clustering", "SoftClustering"), "_clustering"),
+    "DocumentSummaryTransformer": "document_summary",
+    "HierarchicalSplitter": "hierarchical",
+    "RaptorTransformer": "raptor",
+    "SentenceSplitter": "sentences",
+}
+"""Modules of names that are loaded when they are first used."""
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _OF_CACHING:
+    if name not in _LATER:
         msg = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(msg)
-    return getattr(import_module(f"{__name__}.caching"), name)
+    return getattr(import_module(f"{__name__}.{_LATER[name]}"), name)
 
 
 def __dir__() -> list[str]:

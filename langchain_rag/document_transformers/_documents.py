@@ -12,6 +12,7 @@ from langchain_rag._reserved import (
     DOCUMENT,
     KIND,
     LINEAGE,
+    NODE,
     TRANSFORMER,
     without_reserved,
 )
@@ -61,6 +62,11 @@ def made_of(
     """
     own = copied(without_reserved(dict(metadata)))
     own |= copied({key: source.metadata[key] for key in CARRIED if key in source.metadata})
+    # A transformer that makes a tree marks its results; any other hands the mark on.
+    for marked in (metadata, source.metadata):
+        if NODE in marked:
+            own[NODE] = copied(marked[NODE])
+            break
     own[TRANSFORMER] = transformer
     if kind is not None:
         own[KIND] = kind

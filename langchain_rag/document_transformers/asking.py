@@ -15,6 +15,7 @@ from langchain_core.runnables import Runnable
 
 from langchain_rag._together import failures, values_of
 from langchain_rag.document_transformers._documents import name_of
+from langchain_rag.document_transformers.parsing import lines_of
 from langchain_rag.errors import TransformerError
 
 __all__ = [
@@ -66,16 +67,29 @@ class Asked:
         position: Its position in the window.
         document: The document.
         inputs: The prompt's variables.
-        prompt: The prompt, filled in.
-        echoes: The lines of the prompt that are not the document's, to be dropped from
-            the answer.
+        template: The prompt that they go into.
+        remembered_by: What a variation cache keeps the answer by; None for the inputs.
     """
 
     position: int
     document: Document
     inputs: dict[str, Any]
-    prompt: PromptValue
-    echoes: frozenset[str]
+    template: BasePromptTemplate[Any]
+    remembered_by: Mapping[str, Any] | None = None
+
+    @property
+    def prompt(self) -> PromptValue:
+        """The prompt, filled in.
+
+        Made when it is needed: those of a long document's chunks may each hold the document.
+        """
+        return self.template.format_prompt(**self.inputs)
+
+    @property
+    def echoes(self) -> frozenset[str]:
+        """The lines of the prompt that are not the document's, to drop from the answer."""
+        texts = (value for value in self.inputs.values() if isinstance(value, str))
+        return lines_of(self.prompt.to_string()).difference(*map(lines_of, texts))
 
 
 def pieces_of(

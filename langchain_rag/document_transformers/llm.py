@@ -11,7 +11,7 @@ import random
 from abc import abstractmethod
 from datetime import UTC, datetime
 from itertools import count
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from langchain_core.prompts import BasePromptTemplate, PromptTemplate
 from langchain_core.runnables import Runnable, RunnableConfig
@@ -40,7 +40,7 @@ from langchain_rag.document_transformers.identity import (
     identity_of_prompt,
 )
 from langchain_rag.document_transformers.overseeing import Overseer, overseer_of
-from langchain_rag.document_transformers.parsing import lines_of, printable
+from langchain_rag.document_transformers.parsing import printable
 from langchain_rag.document_transformers.remembering import Memory, without_ours
 from langchain_rag.document_transformers.retrying import Retries
 from langchain_rag.errors import ConfigurationError, TransformerError
@@ -83,6 +83,8 @@ class LLMDocumentTransformer(LazyDocumentTransformer):
 
     window_size: int = 32
     retries: Retries = Retries()
+    _inputs: ClassVar[tuple[str, ...]] = ("context",)
+    """Variables that a prompt gets of a document where there is no `get_input`."""
 
     def __init__(
         self,
@@ -111,7 +113,7 @@ class LLMDocumentTransformer(LazyDocumentTransformer):
         self.reads_metadata = get_input is not None or not is_ours(self)
         self.max_attempts = max_attempts
         if get_input is None:
-            self._check({"context": ""} | self._variables())
+            self._check(dict.fromkeys(self._inputs, "") | self._variables())
 
     @abstractmethod
     def _pieces(self, answer: Any, asked: Asked) -> list[Piece]:
@@ -147,6 +149,14 @@ class LLMDocumentTransformer(LazyDocumentTransformer):
         except NoIdentityError:
             return None
 
+    @property
+    def fingerprint_of_answers(self) -> str | None:
+        """Identity of what the model answers; by it a variation cache knows the answers.
+
+        The `fingerprint`, where a transformer does nothing but ask.
+        """
+        return self.fingerprint
+
     def _vouched(self, identify: Callable[[Any], Any], part: object) -> Any:
         try:
             return identify(part)
@@ -169,12 +179,29 @@ class LLMDocumentTransformer(LazyDocumentTransformer):
     def _transform_window(
         self, documents: Sequence[Document], config: RunnableConfig | None
     ) -> Flow[list[Group]]:
-        made: list[Group] = [[] for _ in documents]
         pending = [
             self._asked(position, document)
             for position, document in enumerate(documents)
             if document.page_content.strip()
         ]
+        found = yield from self._found(pending, config)
+        made: list[Group] = [[] for _ in documents]
+        for asked, pieces in zip(pending, found, strict=True):
+            made[asked.position] = [self._made(piece, asked) for piece in pieces]
+        return made
+
+    def _found(
+        self, pending: Sequence[Asked], config: RunnableConfig | None
+    ) -> Flow[list[list[Piece]]]:
+        """Ask what is not known from earlier, all at once.
+
+        Args:
+            pending: What to ask; each has a position of its own.
+            config: The caller's config.
+
+        Returns:
+            What was found in each answer. Nothing where that failed, and the overseer noted it.
+        """
         memory = Memory(self, config)
         overseer = overseer_of(config)
         known = yield from memory.recall(pending)
@@ -182,13 +209,18 @@ class LLMDocumentTransformer(LazyDocumentTransformer):
         new = [asked for asked in pending if asked.position not in known]
         own = self._config(config)
         flows = [self._attempt(asked, own, memory, overseer) for asked in new]
-        results = yield from gather(flows)
+        results = yield from self._side_by_side(new, flows)
         for asked, pieces in zip(new, pieces_of(self, new, results), strict=True):
             known[asked.position] = pieces
-        for asked in pending:
-            pieces = known[asked.position]
-            made[asked.position] = [self._made(piece, asked) for piece in pieces]
-        return made
+        return [known[asked.position] for asked in pending]
+
+    def _side_by_side(
+        self,
+        asked: Sequence[Asked],  # noqa: ARG002 - for those to whom the order matters
+        flows: Sequence[Flow[list[Piece]]],
+    ) -> Flow[list[list[Piece] | Exception]]:
+        """Run the flows that ask, and return their results in the same order."""
+        return (yield from gather(flows))
 
     def _attempt(
         self, asked: Asked, config: RunnableConfig, memory: Memory, overseer: Overseer
@@ -286,10 +318,7 @@ class LLMDocumentTransformer(LazyDocumentTransformer):
             for name, value in inputs.items()
         }
         self._check(inputs)
-        texts = (value for value in inputs.values() if isinstance(value, str))
-        prompt = self.prompt.format_prompt(**inputs)
-        echoes = lines_of(prompt.to_string()).difference(*map(lines_of, texts))
-        return Asked(position, document, inputs, prompt, echoes)
+        return Asked(position, document, inputs, self.prompt)
 
     def _check(self, inputs: Mapping[str, Any]) -> None:
         missing = sorted(set(self.prompt.input_variables) - inputs.keys())

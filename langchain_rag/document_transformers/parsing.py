@@ -7,30 +7,29 @@ nothing, which is for the caller to report.
 
 from __future__ import annotations
 
-import json
-from collections import deque
-from functools import lru_cache
-from typing import TYPE_CHECKING, TypeAlias, cast
+from typing import TYPE_CHECKING
 
+from langchain_rag.document_transformers._answers import (
+    compared,
+    distinct,
+    json_of,
+    lines_in,
+    printable,
+    texts_in,
+    unnumbered,
+    unwrapped,
+    without_introductions,
+)
 from langchain_rag.document_transformers._patterns import (
     ANSWER,
     ANY_MARK,
-    BULLET,
-    CONSENT,
-    FENCE,
-    MARKS,
-    PREAMBLE,
     QUESTION_END,
     QUESTIONS_LABEL,
     SUMMARY_LABEL,
-    SURROGATE_OR_NUL,
-    THOUGHTS,
-    WORD,
 )
 
 if TYPE_CHECKING:
-    import re
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection
 
 __all__ = [
     "lines_of",
@@ -39,24 +38,6 @@ __all__ = [
     "summary_and_questions_of",
     "summary_of",
 ]
-
-Json: TypeAlias = "str | float | dict[str, Json] | list[Json] | None"
-
-
-def printable(text: str) -> str:
-    r"""Return the text without what cannot be stored or sent.
-
-    Args:
-        text: Any text.
-
-    Returns:
-        The text without NUL characters and lone surrogates.
-
-    Example:
-        >>> printable("pure\x00 maths\ud800")
-        'pure maths'
-    """
-    return SURROGATE_OR_NUL.sub("", text)
 
 
 def lines_of(text: str) -> frozenset[str]:
@@ -68,7 +49,7 @@ def lines_of(text: str) -> frozenset[str]:
     Returns:
         Lines without case, numbering, spacing and punctuation at their ends.
     """
-    return frozenset(filter(None, map(_compared, text.splitlines())))
+    return frozenset(filter(None, map(compared, text.splitlines())))
 
 
 def questions_of(answer: str, *, limit: int, echoes: Collection[str] = ()) -> list[str]:
@@ -89,11 +70,11 @@ def questions_of(answer: str, *, limit: int, echoes: Collection[str] = ()) -> li
         >>> questions_of("Here you are:\n1. What is a set?\n2) what is a SET?\n", limit=3)
         ['What is a set?']
     """
-    lines = _lines(_unwrapped(answer, "questions"))
+    lines = lines_in(unwrapped(answer, "questions"))
     asked = [question for line in lines for question in _asked(line)]
     if not asked:
-        asked = _without_introductions(list(map(_unnumbered, lines)))
-    return _distinct(asked, echoes)[:limit]
+        asked = without_introductions(list(map(unnumbered, lines)))
+    return distinct(asked, echoes)[:limit]
 
 
 def summary_of(answer: str, *, echoes: Collection[str] = (), text: str = "") -> str:
@@ -113,14 +94,14 @@ def summary_of(answer: str, *, echoes: Collection[str] = (), text: str = "") -> 
         'Sets have members.'
     """
     lines: list[str] = []
-    for line in _lines(_unwrapped(answer, "summary")):
+    for line in lines_in(unwrapped(answer, "summary")):
         rest = SUMMARY_LABEL.sub("", line).strip()
-        if rest and _compared(rest) not in echoes:
+        if rest and compared(rest) not in echoes:
             lines.append(rest)
-    lines = _without_introductions(lines)
+    lines = without_introductions(lines)
     copied = lines_of(text)
-    own = [line for line in lines if _compared(line) not in copied]
-    return "\n".join(_distinct(own or lines, ()))
+    own = [line for line in lines if compared(line) not in copied]
+    return "\n".join(distinct(own or lines, ()))
 
 
 def summary_and_questions_of(
@@ -142,11 +123,11 @@ def summary_and_questions_of(
         >>> summary_and_questions_of(answer, limit=3)
         ('Sets.', ['What is a set?'])
     """
-    data = _json_of(answer)
+    data = json_of(answer)
     if isinstance(data, dict) and {"summary", "questions"} & data.keys():
-        summary, questions = _texts(data.get("summary")), _texts(data.get("questions"))
+        summary, questions = texts_in(data.get("summary")), texts_in(data.get("questions"))
     else:
-        summary, questions = _sections(_lines(answer))
+        summary, questions = _sections(lines_in(answer))
     return (
         summary_of("\n".join(summary), echoes=echoes, text=text),
         questions_of("\n".join(questions), limit=limit, echoes=echoes),
@@ -169,7 +150,7 @@ def _sections(lines: list[str]) -> tuple[list[str], list[str]]:
 
 def _asked(line: str) -> list[str]:
     """Return the questions of one line; what follows a question mark answers it."""
-    text = _unnumbered(line)
+    text = unnumbered(line)
     if ANSWER.match(text):
         return []
     # Splitting is linear, where a search for "anything, then a mark" is quadratic.
@@ -177,90 +158,5 @@ def _asked(line: str) -> list[str]:
     if len(parts) == 1:
         parts = ANY_MARK.split(text)
     return [
-        _unnumbered(words + end) for words, end in zip(parts[::2], parts[1::2], strict=False)
+        unnumbered(words + end) for words, end in zip(parts[::2], parts[1::2], strict=False)
     ]
-
-
-def _lines(answer: str) -> list[str]:
-    text = printable(THOUGHTS.sub("", answer))
-    lines = (line.strip() for line in text.splitlines() if not FENCE.match(line))
-    return [_unlooped(line) for line in lines if line]
-
-
-def _unlooped(line: str) -> str:
-    """Cut a long line where it begins to repeat itself, as small models do to the end."""
-    if len(line) <= 300:
-        return line
-    starts: dict[tuple[str, ...], list[int]] = {}
-    last: deque[re.Match[str]] = deque(maxlen=4)
-    for word in WORD.finditer(line):
-        last.append(word)
-        found = starts.setdefault(tuple(one.group().casefold() for one in last), [])
-        found.append(last[0].start())
-        if len(found) == 3:
-            return line[: found[1]].strip()
-    return line
-
-
-def _unnumbered(line: str) -> str:
-    """Return a line without its bullet, its number and its quotes."""
-    before = None
-    while line != before:
-        before = line
-        line = BULLET.sub("", line, count=1).strip()
-        line = line.strip('"“”«»`').rstrip("*_ ").strip()
-    return line
-
-
-# The prompt's own lines are compared with every answer's.
-@lru_cache(maxsize=2048)
-def _compared(line: str) -> str:
-    words = _unnumbered(line).casefold().split()
-    return " ".join(words).strip(" .:;,!*_\"'" + MARKS)
-
-
-def _without_introductions(lines: list[str]) -> list[str]:
-    """Drop lines that announce others; a sentence that only sounds so is all there is."""
-    lines = [
-        line for line in lines if not line.endswith((":", "\uff1a")) and not CONSENT.match(line)
-    ]
-    return [line for line in lines if not PREAMBLE.match(line)] or lines
-
-
-def _distinct(lines: Iterable[str], echoes: Collection[str]) -> list[str]:
-    found: dict[str, str] = {}
-    for line in lines:
-        key = _compared(line)
-        if sum(map(str.isalnum, line)) >= 2 and key not in echoes:
-            found.setdefault(key, line)
-    return list(found.values())
-
-
-def _unwrapped(answer: str, key: str) -> str:
-    """Return the text of an answer that may be JSON."""
-    data = _json_of(answer)
-    return "\n".join(_texts(data.get(key) if isinstance(data, dict) else data)) or answer
-
-
-def _texts(data: Json) -> list[str]:
-    if isinstance(data, str):
-        return data.splitlines()
-    if isinstance(data, dict):
-        data = list(data.values())
-    return [text for item in data for text in _texts(item)] if isinstance(data, list) else []
-
-
-def _json_of(answer: str) -> Json:
-    if "{" not in answer and "[" not in answer:
-        return None
-    lines = _lines(answer)
-    # It may be announced.
-    while lines and lines[0].endswith((":", "\uff1a")):
-        lines = lines[1:]
-    text = "\n".join(lines)
-    if not text.startswith(("{", "[")):
-        return None
-    try:
-        return cast("Json", json.loads(text))
-    except (ValueError, RecursionError):
-        return None

@@ -51,7 +51,7 @@ class Memory:
         self, transformer: LLMDocumentTransformer, config: RunnableConfig | None
     ) -> None:
         configurable = (config or {}).get("configurable") or {}
-        fingerprint = transformer.fingerprint
+        fingerprint = transformer.fingerprint_of_answers
         cache = configurable.get(VARIATION_CACHE)
         self._cache: VariationCache | None = None if fingerprint is None else cache
         self._fingerprint = fingerprint or ""
@@ -103,7 +103,8 @@ class Memory:
         if self._cache is None:
             return None
         try:
-            content = digest({"inputs": asked.inputs})
+            known_by = asked.remembered_by
+            content = digest({"inputs": asked.inputs if known_by is None else known_by})
         except (TypeError, ValueError, RecursionError):
             return None  # what get_input made of it is nothing that can be compared
         return CacheKey(self._name, self._fingerprint, content)

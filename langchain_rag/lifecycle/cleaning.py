@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias, cast
 
 from langchain_rag._flow import Flow
 from langchain_rag.errors import CleanupRefusedError, ConcurrentWriteError, ConfigurationError
-from langchain_rag.lifecycle import claims
+from langchain_rag.lifecycle import claims, identity
 from langchain_rag.lifecycle.batches import MAX_RECORDS, batched
 from langchain_rag.lifecycle.index_report import IndexReport
 from langchain_rag.lifecycle.naming import Naming
@@ -140,6 +140,8 @@ class Cleaning:
             for id_, place, value in zip(batch, places, values, strict=True):
                 if value is None:
                     gone.append(id_)
+                elif id_.startswith(identity.GROUPS):
+                    continue  # no loader returns it; it goes with its members
                 # What a record says of its source may be older than the document.
                 elif full or reader.manifest(place, value).source_id in naming.sources:
                     stale.append(id_)

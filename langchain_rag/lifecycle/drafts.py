@@ -19,9 +19,11 @@ from langchain_rag._reserved import (
     TRANSFORMER,
     without_reserved,
 )
+from langchain_rag.document_transformers.nodes import Node, node_of
 from langchain_rag.errors import InvalidDocumentError, TransformerError
 from langchain_rag.lifecycle import codec, identity
 from langchain_rag.lifecycle.manifest import ChunkEntry, Manifest
+from langchain_rag.lifecycle.places import NO_PLACE, Place, fits, places_of
 from langchain_rag.lifecycle.projection import projection
 from langchain_rag.lifecycle.records import ChunkRecord, Variation
 from langchain_rag.lifecycle.sources import SourceDocument
@@ -43,6 +45,7 @@ class DraftChunk:
         before: Its entry in the live manifest, if it can be built on.
         variations: What will be searched for it; None while not known.
         incomplete: Whether a transformer failed, and its plain text stands in.
+        place: Where it stands in the tree of its document's chunks.
     """
 
     namespace: str
@@ -51,11 +54,17 @@ class DraftChunk:
     before: ChunkEntry | None
     variations: list[Variation] | None = None
     incomplete: bool = False
+    place: Place = NO_PLACE
 
     @property
     def unchanged(self) -> bool:
         """Whether its variations stand in the vector store as they have to."""
         return self.before is not None and self.before.metadata_hash == self.metadata_hash
+
+    @property
+    def needs_variations(self) -> bool:
+        """Whether its variations have yet to be read or made."""
+        return self.variations is None and not self.unchanged
 
     @property
     def input(self) -> Document:
@@ -70,11 +79,17 @@ class DraftChunk:
     @property
     def entry(self) -> ChunkEntry:
         """Its entry in the next manifest."""
+        kinds = tuple(Counter(variation.kind for variation in self.variations or ()).items())
         if self.before is not None and self.variations is None:
-            return replace(self.before, metadata_hash=self.metadata_hash)
-        kinds = Counter(variation.kind for variation in self.variations or ())
+            kinds = self.before.kinds
         return ChunkEntry(
-            self.record.key, self.metadata_hash, tuple(kinds.items()), self.incomplete
+            self.record.key,
+            self.metadata_hash,
+            kinds,
+            self.incomplete,
+            given=self.place.is_given,
+            parents=self.place.parents,
+            level=self.place.level,
         )
 
 
@@ -102,7 +117,7 @@ def draft_chunks(
 
     Raises:
         TransformerError: Nothing came of a document that has text, or text that cannot be
-            stored.
+            stored; or its chunks are marked as a tree that is none.
         UnstorableMetadataError: The metadata would not read back.
     """
     kept = [output for output in outputs if output.page_content.strip()]
@@ -113,7 +128,7 @@ def draft_chunks(
         )
         raise TransformerError(message)
     whole = len(kept) == 1 and kept[0].page_content == source.content
-    reusable = (
+    reusable: dict[str, ChunkEntry] = (
         {entry.key: entry for entry in old.chunks if not entry.incomplete}
         if old and chunk_fingerprint is not None and old.chunk_fingerprint == chunk_fingerprint
         else {}
@@ -121,11 +136,15 @@ def draft_chunks(
     owner = f"a chunk of document {source.document_id!r}"
     ordinals = Counter[str]()
     chunks: list[DraftChunk] = []
+    nodes: list[tuple[str, Node | None, str | None]] = []
     for output in kept:
         content = _storable(output.page_content, owner)
         metadata = codec.encode(without_reserved(output.metadata), owner)
         key = identity.chunk_key(namespace, source.document_id, content, ordinals[content])
         before = reusable.get(key)
+        node = node_of(output.metadata)
+        if before is not None and not fits(before, node):
+            before = None
         record = ChunkRecord(
             key=key,
             document_id=source.document_id,
@@ -138,6 +157,12 @@ def draft_chunks(
         ordinals[content] += 1
         metadata_hash = identity.metadata_hash(metadata, ignored)
         chunks.append(DraftChunk(namespace, record, metadata_hash, before))
+        nodes.append((key, node, _text(output.metadata.get(TRANSFORMER))))
+    for chunk, place in zip(chunks, places_of(nodes, source.document_id), strict=True):
+        chunk.place = place
+        given = place.given(chunk.record.content)
+        if given is not None and not chunk.unchanged:
+            keep_variations(chunk, given)
     return chunks
 
 

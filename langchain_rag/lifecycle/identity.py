@@ -20,6 +20,9 @@ _OURS: Final = re.compile(
 ).fullmatch
 """What `str(uuid.UUID(text))` leaves as it is."""
 
+GROUPS: Final = "summary-group:"
+"""What the ids of documents begin with that hold the summaries of a group."""
+
 _MANIFESTS: Final = "manifests"
 _INTENTS: Final = "intents"
 _CHUNKS: Final = "chunks"

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from langchain_rag.lifecycle.identity import digest, variation_id
+from langchain_rag.lifecycle.layout import Layout
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +27,18 @@ class ChunkEntry:
         kinds: Number of variations of each kind, in the order in which they were made.
         incomplete: Whether a transformer failed and the chunk's plain text stands in: the
             next import makes its variations again.
+        given: Whether its variations, if any, are not those of the `chunk_transformer`.
+        parents: Keys of the chunks above it, where the document is a tree of chunks.
+        level: Its height in the tree; 0 for what is nearest to the document's own text.
     """
 
     key: str
     metadata_hash: str
     kinds: tuple[tuple[str, int], ...]
     incomplete: bool = False
+    given: bool = False
+    parents: tuple[str, ...] = ()
+    level: int = 0
 
     @property
     def fan_out(self) -> int:
@@ -65,6 +72,8 @@ class Manifest:
             tells a change that was committed from one that was not, also where the change
             makes what is there already.
         ignored: Metadata keys that its hashes leave out; no part of what is compared.
+        layout: How its text is put together from its chunks, None where it cannot be; follows
+            from the rest, and so is no part of what is compared.
     """
 
     document_id: str
@@ -77,6 +86,7 @@ class Manifest:
     chunks: tuple[ChunkEntry, ...]
     revision: int = field(default=0, compare=False)
     ignored: tuple[str, ...] = field(default=(), compare=False)
+    layout: Layout | None = field(default=None, compare=False)
 
     @property
     def version(self) -> str:
@@ -166,7 +176,8 @@ def recovered(intent: Intent, live: Manifest | None) -> Manifest | None:
 
     A change that was not committed may have written some live chunks in place. They still
     serve, but nothing may rely on their metadata, nor on their variations if it had another
-    transformer: the next import of the document writes them again.
+    transformer, or gave them another role in a tree: the next import of the document writes
+    them again.
 
     Args:
         intent: The change.
@@ -184,7 +195,8 @@ def recovered(intent: Intent, live: Manifest | None) -> Manifest | None:
         replace(entry, metadata_hash="") if entry.key in overwritten else entry
         for entry in live.chunks
     )
-    same = intent.chunk_fingerprint == live.chunk_fingerprint
+    roles = {(entry.key, entry.given) for entry in intent.entries if entry.key in overwritten}
+    same = intent.chunk_fingerprint == live.chunk_fingerprint and len(roles) <= len(overwritten)
     fingerprint = live.chunk_fingerprint if same else None
     doubtful = replace(live, metadata_hash="", chunk_fingerprint=fingerprint, chunks=chunks)
     return doubtful if doubtful != live else None

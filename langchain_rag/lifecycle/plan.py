@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from langchain_core.documents import Document
 
 from langchain_rag.lifecycle.drafts import DraftChunk, rows_of
+from langchain_rag.lifecycle.layout import layout_of
 from langchain_rag.lifecycle.manifest import Intent, Manifest
 from langchain_rag.lifecycle.sources import SourceDocument
 
@@ -86,6 +87,11 @@ def change_of(
         whole=len(chunks) == 1 and chunks[0].record.whole,
         chunks=tuple(chunk.entry for chunk in chunks),
         ignored=tuple(sorted(ignored)),
+        layout=layout_of(
+            source.content,
+            [chunk.record.content for chunk in chunks if chunk.place.level == 0],
+            source.metadata,
+        ),
     )
     # A chunk that became its whole document, or ceased to be, changes its public id, which
     # only the docstore knows.

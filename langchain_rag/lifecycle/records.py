@@ -16,6 +16,7 @@ from langchain_core.documents import Document
 from langchain_rag._documents import document_of
 from langchain_rag.errors import CorruptStoreError
 from langchain_rag.lifecycle.codec import decode
+from langchain_rag.lifecycle.layout import Layout
 from langchain_rag.lifecycle.manifest import ChunkEntry, Intent, Manifest
 
 FORMAT: Final = 1
@@ -96,6 +97,7 @@ def write_manifest(manifest: Manifest) -> Document:
         revision=manifest.revision,
         ignored=list(manifest.ignored),
         chunks=[_write_entry(entry) for entry in manifest.chunks],
+        layout=_write_layout(manifest.layout),
     )
 
 
@@ -125,6 +127,7 @@ def read_manifest(key: str, value: object) -> Manifest:
             chunks=tuple(_read_entry(entry) for entry in _list(data["chunks"])),
             revision=_int(data["revision"]),
             ignored=tuple(_str(key) for key in _list(data["ignored"])),
+            layout=_read_layout(data["layout"]),
         )
 
     return _read(key, value, "a manifest", read)
@@ -195,7 +198,7 @@ def write_variations(chunk: str, variations: list[Variation], content: str) -> D
     Args:
         chunk: Chunk key.
         variations: All of them, in order.
-        content: The chunk's text; a variation that equals it is not written out again.
+        content: The chunk's text; a variation that is a part of it is not written out again.
 
     Returns:
         The record.
@@ -206,7 +209,7 @@ def write_variations(chunk: str, variations: list[Variation], content: str) -> D
             {
                 "kind": variation.kind,
                 "transformer": variation.transformer,
-                "text": None if variation.text == content else variation.text,
+                "text": _place(variation.text, content),
                 "extra": variation.extra,
             }
             for variation in variations
@@ -214,8 +217,14 @@ def write_variations(chunk: str, variations: list[Variation], content: str) -> D
     )
 
 
-def read_variations(key: str, value: object, content: str) -> list[Variation]:
-    """Read the record of a chunk's variations; see `read_manifest`."""
+def read_variations(key: str, value: object, content: str | None) -> list[Variation]:
+    """Read the record of a chunk's variations; see `read_manifest`.
+
+    Args:
+        key: Where it stands, for the error.
+        value: What the docstore returned.
+        content: The chunk's text; None where it is lost, and what is a part of it is empty.
+    """
 
     def read(data: dict[str, Any], _: str) -> list[Variation]:
         if _str(data["chunk"]) != key.rpartition("/")[2]:
@@ -226,13 +235,35 @@ def read_variations(key: str, value: object, content: str) -> list[Variation]:
             Variation(
                 kind=_str(row["kind"]),
                 transformer=_optional(row["transformer"]),
-                text=content if row["text"] is None else _str(row["text"]),
+                text=_at_place(row["text"], content),
                 extra=_encoded(row["extra"]),
             )
             for row in rows
         ]
 
     return _read(key, value, "the variations of a chunk", read)
+
+
+def _place(text: str, content: str) -> str | list[int] | None:
+    """Say where a text stands in the chunk's, which takes less room than to say it again."""
+    if text == content:
+        return None
+    start = content.find(text)
+    return text if start < 0 else [start, start + len(text)]
+
+
+def _at_place(place: object, content: str | None) -> str:
+    if isinstance(place, str):
+        return place
+    start, end = (0, None) if place is None else (_int(offset) for offset in _list(place))
+    if content is None:
+        return ""
+    if end is None:
+        return content
+    if not 0 <= start < end <= len(content):
+        message = f"a variation is at {start}:{end} of a text of {len(content)} characters"
+        raise ValueError(message)
+    return content[start:end]
 
 
 def _record(**data: Any) -> Document:
@@ -247,6 +278,12 @@ def _write_entry(entry: ChunkEntry) -> dict[str, Any]:
     }
     if entry.incomplete:  # seldom, so not a word in every entry
         written["incomplete"] = True
+    if entry.given:
+        written["given"] = True
+    if entry.parents:
+        written["parents"] = list(entry.parents)
+    if entry.level:
+        written["level"] = entry.level
     return written
 
 
@@ -257,6 +294,27 @@ def _read_entry(value: object) -> ChunkEntry:
         metadata_hash=_str(data["metadata_hash"]),
         kinds=tuple((_str(kind), _int(count)) for kind, count in _list(data["kinds"])),
         incomplete=_bool(data.get("incomplete", False)),
+        given=_bool(data.get("given", False)),
+        parents=tuple(_str(parent) for parent in _list(data.get("parents", []))),
+        level=_int(data.get("level", 0)),
+    )
+
+
+def _write_layout(layout: Layout | None) -> dict[str, Any] | None:
+    if layout is None:
+        return None
+    joints = [[gap, overlap] for gap, overlap in layout.joints]
+    return {"joints": joints, "tail": layout.tail, "keys": list(layout.keys)}
+
+
+def _read_layout(value: object) -> Layout | None:
+    if value is None:
+        return None
+    data = _dict(value)
+    return Layout(
+        joints=tuple((_str(gap), _int(overlap)) for gap, overlap in _list(data["joints"])),
+        tail=_str(data["tail"]),
+        keys=tuple(_str(key) for key in _list(data["keys"])),
     )
 
 

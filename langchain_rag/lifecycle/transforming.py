@@ -116,7 +116,8 @@ class Transformers:
         """
         # Same text, other metadata: the rows change, and what the model said does not, where
         # it was told the text only.
-        moved = [chunk for chunk in chunks if chunk.before and not chunk.unchanged]
+        todo = [n for n, chunk in enumerate(chunks) if chunk.needs_variations]
+        moved = [chunks[n] for n in todo if chunks[n].before]
         if self.chunk is not None and reads_metadata(self.chunk):
             for chunk in moved:
                 chunk.before = None
@@ -129,7 +130,7 @@ class Transformers:
             else:
                 content = chunk.record.content
                 drafts.keep_variations(chunk, records.read_variations(key, value, content))
-        numbers = [number for number, chunk in enumerate(chunks) if chunk.before is None]
+        numbers = [n for n in todo if chunks[n].before is None]
         new = [chunks[number] for number in numbers]
         inputs = [chunk.input for chunk in new]
         outputs = [[document] for document in inputs]

@@ -1,27 +1,57 @@
-"""Retrievers over `RAGVectorStore`, or any other vector store.
+"""Retrievers over `RAGVectorStore`; `SelfQueryRetriever` works over any other store, too.
 
+- `AutoMergingRetriever`: leaves of a hierarchy are found, their parents returned.
+- `HierarchicalRetriever`: documents are found by their summaries, then chunks within them.
+- `HybridRetriever`: words and vectors, fused by rank.
+- `LexicalRetriever`: chunks by their words (BM25).
 - `SelfQueryRetriever`: LangChain's, with a look-up of the filter translator that works.
+- `SentenceWindowRetriever`: sentences are found, and returned with those around them.
+- `TimeWeightedRetriever`: chunks that are near and new.
 
-Names are loaded when they are first used, since langchain-classic is not cheap to import.
+All are LangChain `BaseRetriever`s. Names are loaded when they are first used, since
+langchain-classic is not cheap to import.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from langchain_rag.retrievers.auto_merging import AutoMergingRetriever
+    from langchain_rag.retrievers.hierarchical import HierarchicalRetriever
+    from langchain_rag.retrievers.hybrid import HybridRetriever
+    from langchain_rag.retrievers.lexical import LexicalRetriever
     from langchain_rag.retrievers.self_query import SelfQueryRetriever
+    from langchain_rag.retrievers.sentence_window import SentenceWindowRetriever
+    from langchain_rag.retrievers.time_weighted import TimeWeightedRetriever
 
-__all__ = ["SelfQueryRetriever"]
+__all__ = [
+    "AutoMergingRetriever",
+    "HierarchicalRetriever",
+    "HybridRetriever",
+    "LexicalRetriever",
+    "SelfQueryRetriever",
+    "SentenceWindowRetriever",
+    "TimeWeightedRetriever",
+]
+
+_ROOMS: Final = {
+    "AutoMergingRetriever": "auto_merging",
+    "HierarchicalRetriever": "hierarchical",
+    "HybridRetriever": "hybrid",
+    "LexicalRetriever": "lexical",
+    "SelfQueryRetriever": "self_query",
+    "SentenceWindowRetriever": "sentence_window",
+    "TimeWeightedRetriever": "time_weighted",
+}
 
 
 def __getattr__(name: str) -> Any:
-    if name not in __all__:
+    if name not in _ROOMS:
         msg = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(msg)
-    from langchain_rag.retrievers import self_query  # noqa: PLC0415 - cheap imports
-
-    return getattr(self_query, name)
+    return getattr(import_module(f"{__name__}.{_ROOMS[name]}"), name)
 
 
 def __dir__() -> list[str]:

@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+import logging
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from langchain_classic.retrievers.self_query.base import (
     SelfQueryRetriever as _SelfQueryRetriever,
 )
-from pydantic import model_validator
+from langchain_core.documents import Document
+from langchain_core.structured_query import StructuredQuery
+from pydantic import Field, model_validator
 from typing_extensions import override
 
-from langchain_rag.structured_query import translator_for
+from langchain_rag._flow import Flow, arun, call, run
+from langchain_rag.errors import ConfigurationError
+from langchain_rag.structured_query import Translator, translator_for
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from langchain_classic.chains.query_constructor.schema import AttributeInfo
+    from langchain_core.callbacks import (
+        AsyncCallbackManagerForRetrieverRun,
+        CallbackManagerForRetrieverRun,
+    )
     from langchain_core.language_models import BaseLanguageModel
     from langchain_core.structured_query import Visitor
     from langchain_core.vectorstores import VectorStore
+
+logger = logging.getLogger(__name__)
 
 
 class SelfQueryRetriever(_SelfQueryRetriever):
@@ -29,7 +40,15 @@ class SelfQueryRetriever(_SelfQueryRetriever):
     `langchain_rag.structured_query.translator_for`, which looks through `RAGVectorStore` as
     well. A `structured_query_translator=` that is given is used as it is.
 
+    Where the model fails, where what it answers cannot be read, or where the store has no such
+    filter, plain search answers the question as it was asked, with `search_kwargs`, and the log
+    has a warning. A failure of the store is raised. A filter in `search_kwargs` holds beside
+    the one that the model writes.
+
     Reading what the model answers needs the package `lark`.
+
+    Attributes:
+        fallback: Whether plain search answers where there is no filter to search with.
 
     Example:
         >>> import json
@@ -54,6 +73,9 @@ class SelfQueryRetriever(_SelfQueryRetriever):
         ['Noether']
     """
 
+    search_kwargs: dict[str, Any] = Field(default_factory=dict[str, Any])
+    fallback: bool = True
+
     # The name is LangChain's, so that this takes the place of the validator there.
     @model_validator(mode="before")
     @classmethod
@@ -64,6 +86,70 @@ class SelfQueryRetriever(_SelfQueryRetriever):
             translator = translator_for(values["vectorstore"])
             return {**values, "structured_query_translator": translator}
         return values
+
+    @override
+    def _get_relevant_documents(
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **kwargs: Any
+    ) -> list[Document]:
+        return run(self._answer(query, {"callbacks": run_manager.get_child()}, kwargs))
+
+    @override
+    async def _aget_relevant_documents(
+        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **kwargs: Any
+    ) -> list[Document]:
+        return await arun(self._answer(query, {"callbacks": run_manager.get_child()}, kwargs))
+
+    def _answer(
+        self, query: str, config: dict[str, Any], given: dict[str, Any]
+    ) -> Flow[list[Document]]:
+        options = {**self.search_kwargs, **given}
+        text, found_options = yield from self._prepared(query, config, options)
+        search, asearch = self.vectorstore.search, self.vectorstore.asearch
+        return (yield from call(search, asearch, text, self.search_type, **found_options))
+
+    def _prepared(
+        self, query: str, config: dict[str, Any], options: dict[str, Any]
+    ) -> Flow[tuple[str, dict[str, Any]]]:
+        """Ask the model what to search for, and with which arguments."""
+        constructor: Any = cast("Any", self.query_constructor)  # pyright: ignore[reportUnknownMemberType]
+        try:
+            asked = yield from call(
+                constructor.invoke, constructor.ainvoke, {"query": query}, config=config
+            )
+            if self.verbose:
+                logger.info("The model made %s of %r.", asked, query)
+            return self._translated(query, asked, options)
+        except Exception as error:
+            if not self.fallback:
+                raise
+            # The whole of an answer that cannot be read is in the error.
+            logger.warning(
+                "No filter for %r (%s: %s); plain search answers instead.",
+                query,
+                type(error).__name__,
+                error,
+            )
+            return query, options
+
+    def _translated(
+        self, query: str, asked: StructuredQuery, options: dict[str, Any]
+    ) -> tuple[str, dict[str, Any]]:
+        translator = self.structured_query_translator
+        text, made = translator.visit_structured_query(asked)
+        made = {**made}
+        for name in ("filter", "expr"):
+            if made.get(name) and options.get(name):
+                made[name] = _both(translator, options[name], made[name])
+        # No store gives fewer than one document.
+        if asked.limit is not None and asked.limit > 0:
+            made["k"] = asked.limit
+        return query if self.use_original_query else text, {**options, **made}
+
+    @override
+    def _prepare_query(
+        self, query: str, structured_query: StructuredQuery
+    ) -> tuple[str, dict[str, Any]]:
+        return self._translated(query, structured_query, self.search_kwargs)
 
     @classmethod
     @override
@@ -91,13 +177,15 @@ class SelfQueryRetriever(_SelfQueryRetriever):
             enable_limit: Whether the model may say how many documents are wanted.
             use_original_query: Whether to search by the question rather than by the query
                 that the model makes of it.
-            **kwargs: Further fields of the retriever, such as `search_type`.
+            **kwargs: Further fields of the retriever, such as `search_type`,
+                `search_kwargs` and `fallback`.
 
         Returns:
             The retriever.
 
         Raises:
             NoTranslatorError: If no translator is given, and the store has none.
+            ImportError: If `lark` is not there.
         """
         retriever: object = super().from_llm(  # pyright: ignore[reportUnknownMemberType]
             llm,
@@ -112,3 +200,14 @@ class SelfQueryRetriever(_SelfQueryRetriever):
         )
         assert isinstance(retriever, cls)  # noqa: S101 - its annotation says the base class
         return retriever
+
+
+def _both(translator: Visitor, given: Any, made: Any) -> Any:
+    if isinstance(translator, Translator):
+        return translator.both(given, made)
+    msg = (
+        f"{type(translator).__name__} cannot join the model's filter with that in "
+        "search_kwargs: leave the latter out, or make the translator a subclass of "
+        "langchain_rag.structured_query.Translator."
+    )
+    raise ConfigurationError(msg)

@@ -6,12 +6,18 @@ placed by its first hit, and whether a score is a distance or a similarity does 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final, Generic, TypeVar
 
 from langchain_core.documents import Document
 
 from langchain_rag._reserved import CHUNK
+
+V = TypeVar("V")
+
+RANK_CONSTANT: Final = 60
+"""Cormack's constant, by which the first ranks do not outweigh all others."""
 
 MAX_FIRST_FAN_OUT: Final = 10
 """One chunk with thousands of variations must not make every search ask for thousands."""
@@ -52,19 +58,80 @@ def next_ask(asked: int, k: int, fan_out: int) -> int:
     return max(min(asked * _WIDEN, max(asked, _LARGEST)), first_ask(k, fan_out))
 
 
-def first_hits(hits: Iterable[tuple[Document, Any]]) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class Found(Generic[V]):
+    """A variation that stands for its chunk.
+
+    Attributes:
+        row: The variation, as the wrapped store gave it.
+        value: What belongs to it (a score).
+        rank: Its place among the variations that were found, from 1.
+    """
+
+    row: Document
+    value: V
+    rank: int
+
+
+def first_hits(
+    hits: Iterable[tuple[Document, V]],
+    allowed: Callable[[Document], bool] | None = None,
+) -> dict[str, Found[V]]:
     """Keep the first hit of each chunk.
 
     Args:
         hits: Variations, best first, each with whatever belongs to it (a score).
+        allowed: Says which variations count, where the store could not be told.
 
     Returns:
-        Chunk keys, best first, with what belongs to their first hit. Rows that name no chunk
-        are not ours, and are left out.
+        By chunk key, best first, the first hit. Rows that name no chunk are not ours, and are
+        left out.
     """
-    found: dict[str, Any] = {}
-    for document, value in hits:
-        key = document.metadata.get(CHUNK)
-        if isinstance(key, str):
-            found.setdefault(key, value)
+    found: dict[str, Found[V]] = {}
+    for rank, (row, value) in enumerate(ours(hits, allowed), start=1):
+        key = row.metadata[CHUNK]
+        if key not in found:
+            found[key] = Found(row, value, rank)
     return found
+
+
+def by_rank_sum(
+    hits: Iterable[tuple[Document, V]],
+    allowed: Callable[[Document], bool] | None = None,
+) -> dict[str, Found[V]]:
+    """Order chunks by all of their hits: the sum of 1 / (60 + rank) over them.
+
+    So several good variations beat a single better one. It is reciprocal rank fusion (Cormack,
+    Clarke and Buettcher 2009), with the variations of a chunk as the lists.
+
+    Args:
+        hits: As for `first_hits`.
+        allowed: As for `first_hits`.
+
+    Returns:
+        By chunk key, largest sum first, the first hit.
+    """
+    hits = list(hits)
+    sums: dict[str, float] = {}
+    for rank, (row, _) in enumerate(ours(hits, allowed), start=1):
+        key = row.metadata[CHUNK]
+        sums[key] = sums.get(key, 0.0) + 1 / (RANK_CONSTANT + rank)
+    found = first_hits(hits, allowed)
+    return {key: found[key] for key in sorted(sums, key=lambda key: -sums[key])}
+
+
+def ours(
+    hits: Iterable[tuple[Document, V]], allowed: Callable[[Document], bool] | None
+) -> Iterator[tuple[Document, V]]:
+    """Leave out rows that name no chunk, or do not count.
+
+    Args:
+        hits: As for `first_hits`.
+        allowed: As for `first_hits`.
+
+    Yields:
+        The rest.
+    """
+    for row, value in hits:
+        if isinstance(row.metadata.get(CHUNK), str) and (allowed is None or allowed(row)):
+            yield row, value

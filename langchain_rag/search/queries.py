@@ -3,25 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from operator import index
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 from langchain_core.vectorstores import VectorStore
 
 from langchain_rag._flow import Flow, call
+from langchain_rag.errors import ConfigurationError
 from langchain_rag.lifecycle.write import Lifecycle
-from langchain_rag.search.collapse import first_ask
-from langchain_rag.search.engine import SearchEngine
+from langchain_rag.search.answers import answers
+from langchain_rag.search.diversity import most_diverse, vectors_of
+from langchain_rag.search.engine import Hit, Plan, SearchEngine
+from langchain_rag.search.wanted import Wanted, wanted_of
 
 V = TypeVar("V")
 Scored: TypeAlias = list[tuple[Document, float]]
-Found = TypeVar("Found")
-Searches: TypeAlias = tuple[Callable[..., Found], Callable[..., Awaitable[Found]]]
+Answer = TypeVar("Answer")
+Searches: TypeAlias = tuple[Callable[..., Answer], Callable[..., Awaitable[Answer]]]
 
 _FOR_MMR: Final = frozenset({"fetch_k", "lambda_mult"})
 _FOR_THRESHOLD: Final = frozenset({"score_threshold"})
+
+_CANDIDATES: Final = 20
+"""Chunks among which ranks are summed, as many as MMR chooses among by default."""
+
+
+class Question(NamedTuple):
+    """A query as the wrapped store is asked it.
+
+    Attributes:
+        searches: The store's search that gives scores, sync and async.
+        what: The vector of the query, or its text.
+    """
+
+    searches: Searches[Scored]
+    what: Any
 
 
 class Queries:
@@ -32,73 +51,151 @@ class Queries:
     Args:
         lifecycle: Whose chunks are searched.
         defaults: The constructor's `search_kwargs`; what a call says beats them.
+
+    Attributes:
+        lifecycle: The same.
+        engine: Makes chunks of hits.
     """
 
     def __init__(self, lifecycle: Lifecycle, defaults: dict[str, Any]) -> None:
-        self._lifecycle = lifecycle
-        self._engine = SearchEngine(lifecycle)
+        self.lifecycle = lifecycle
+        self.engine = SearchEngine(lifecycle)
         self._defaults = defaults
         self._backend = lifecycle.stores.rows.backend
         self._dense = self._backend.dense
 
     @property
     def _store(self) -> VectorStore:
-        return self._lifecycle.stores.vectorstore
+        return self.lifecycle.stores.vectorstore
+
+    @property
+    def _gives_scores(self) -> bool:
+        search = type(self._store).similarity_search_with_score
+        return search is not VectorStore.similarity_search_with_score
 
     def similarity(
         self, query: str, k: int | None, options: dict[str, Any]
     ) -> Flow[list[Document]]:
         """Find the chunks nearest to a text."""
-        k, options = self._merged(k, options, without=_FOR_MMR | _FOR_THRESHOLD)
+        k, wanted, options = self._merged(k, options, without=_FOR_MMR | _FOR_THRESHOLD)
+        if self._dense is not None or (wanted.match_details and self._gives_scores):
+            hits = yield from self._scored(query, k, wanted, options)
+            return _documents((yield from answers(self.lifecycle, hits, wanted)))
         store = self._store
-        if self._dense is not None:
-            found = yield from self._scored(query, k, options)
-            return _documents(found)
         searches = store.similarity_search, store.asimilarity_search
-        return _documents((yield from self._search(searches, query, k, options, _unscored)))
+        unscored = yield from self._search(
+            searches, query, k, options, wanted=wanted, paired=_unscored
+        )
+        return _documents((yield from answers(self.lifecycle, unscored, wanted)))
 
     def scored(self, query: str, k: int | None, options: dict[str, Any]) -> Flow[Scored]:
         """Find the chunks nearest to a text, with the wrapped store's own scores."""
-        k, options = self._merged(k, options, without=_FOR_MMR | _FOR_THRESHOLD)
-        return (yield from self._scored(query, k, options))
+        k, wanted, options = self._merged(k, options, without=_FOR_MMR | _FOR_THRESHOLD)
+        hits = yield from self._scored(query, k, wanted, options)
+        return (yield from answers(self.lifecycle, hits, wanted))
+
+    def ask(self, query: str) -> Flow[Question]:
+        """Embed a query, where the store can be searched by a vector, for several searches.
+
+        Args:
+            query: A text.
+
+        Returns:
+            What `hits` and `variations` take in place of the text.
+        """
+        store, dense = self._store, self._dense
+        embeddings = store.embeddings
+        if dense is None or embeddings is None:
+            searches = store.similarity_search_with_score, store.asimilarity_search_with_score
+            return Question(searches, query)
+        vector = yield from call(embeddings.embed_query, embeddings.aembed_query, query)
+        return Question((dense.scored, dense.ascored), vector)
+
+    def hits(
+        self, query: str | Question, k: int | None, options: dict[str, Any]
+    ) -> Flow[list[Hit[float]]]:
+        """Find the chunks nearest to a text, with what found them.
+
+        Args:
+            query: A text, or what `ask` made of it.
+            k: Distinct chunks wanted, None for the default.
+            options: As those of a search.
+
+        Returns:
+            One hit for each chunk, best first; for each document with `return_documents`.
+        """
+        k, wanted, options = self._merged(k, options, without=_FOR_MMR | _FOR_THRESHOLD)
+        return (yield from self._scored(query, k, wanted, options))
+
+    def variations(
+        self, query: str | Question, number: int, options: dict[str, Any]
+    ) -> Flow[tuple[list[Hit[float]], int]]:
+        """Find the variations nearest to a text, several of one chunk where it has them.
+
+        Args:
+            query: A text, or what `ask` made of it.
+            number: Variations wanted.
+            options: As those of a search.
+
+        Returns:
+            The variations with their chunks, best first, and how many hits the store gave,
+            of which some may not count.
+        """
+        _, wanted, options = self._merged(number, options, without=_FOR_MMR | _FOR_THRESHOLD)
+        if number <= 0 or wanted.nothing:
+            return [], 0
+        if not (yield from self.lifecycle.stores.rows.exists()):
+            return [], 0
+        question = (yield from self.ask(query)) if isinstance(query, str) else query
+        fetch, plan = self._fetching(question.searches, question.what, options, wanted)
+        rows = yield from fetch(number)
+        hits = yield from self.engine.every(rows, plan)
+        return hits, len(rows)
 
     def relevant(self, query: str, k: int | None, options: dict[str, Any]) -> Flow[Scored]:
         """Find the chunks nearest to a text, with relevances between 0 and 1."""
-        k, options = self._merged(k, options, without=_FOR_MMR | _FOR_THRESHOLD)
-        store = self._store
+        k, wanted, options = self._merged(k, options, without=_FOR_MMR | _FOR_THRESHOLD)
         if self._dense is not None:
-            found = yield from self._scored(query, k, options)
+            hits = yield from self._scored(query, k, wanted, options)
             relevance = self._dense.relevance()
+            found = yield from answers(self.lifecycle, hits, wanted)
             return [(document, relevance(score)) for document, score in found]
+        store = self._store
         searches = (
             store.similarity_search_with_relevance_scores,
             store.asimilarity_search_with_relevance_scores,
         )
-        return (yield from self._search(searches, query, k, options, _as_it_is))
+        hits = yield from self._search(
+            searches, query, k, options, wanted=wanted, paired=_as_it_is
+        )
+        return (yield from answers(self.lifecycle, hits, wanted))
 
     def by_vector(
         self, embedding: list[float], k: int | None, options: dict[str, Any]
     ) -> Flow[list[Document]]:
         """Find the chunks nearest to an embedding."""
-        k, options = self._merged(k, options, without=_FOR_MMR | _FOR_THRESHOLD)
-        store = self._store
-        searches = store.similarity_search_by_vector, store.asimilarity_search_by_vector
-        found = yield from self._search(searches, embedding, k, options, _unscored)
-        return _documents(found)
+        k, wanted, options = self._merged(k, options, without=_FOR_MMR | _FOR_THRESHOLD)
+        hits = yield from self._near(embedding, k, wanted, options)
+        return _documents((yield from answers(self.lifecycle, hits, wanted)))
 
     def diverse(
         self, query: str, k: int | None, fetch_k: int | None, options: dict[str, Any]
     ) -> Flow[list[Document]]:
         """Find chunks that are near a text and unlike each other (MMR)."""
-        embeddings = self._store.embeddings
-        if self._dense is not None and embeddings is not None:
-            if self._merged(k, options)[0] <= 0:
-                return []
-            embedding = yield from _embed(embeddings, query)
-            return (yield from self.diverse_by_vector(embedding, k, fetch_k, options))
-        search = self._store.max_marginal_relevance_search
-        asearch = self._store.amax_marginal_relevance_search
-        return (yield from self._diverse((search, asearch), query, k, fetch_k, options))
+        if self._merged(k, options)[0] <= 0:
+            return []
+        embeddings = self._embeddings
+        embedding = yield from call(embeddings.embed_query, embeddings.aembed_query, query)
+        return (
+            yield from self._diverse(
+                embedding,
+                k,
+                {} if fetch_k is None else {"fetch_k": fetch_k},
+                options,
+                # A store that does more with a text than embed it is asked by text.
+                text=query if self._dense is None else None,
+            )
+        )
 
     def diverse_by_vector(
         self,
@@ -108,81 +205,119 @@ class Queries:
         options: dict[str, Any],
     ) -> Flow[list[Document]]:
         """Find chunks that are near an embedding and unlike each other (MMR)."""
-        search = self._store.max_marginal_relevance_search_by_vector
-        asearch = self._store.amax_marginal_relevance_search_by_vector
-        return (yield from self._diverse((search, asearch), embedding, k, fetch_k, options))
+        given = {} if fetch_k is None else {"fetch_k": fetch_k}
+        return (yield from self._diverse(embedding, k, given, options))
+
+    @property
+    def _embeddings(self) -> Embeddings:
+        embeddings = self._store.embeddings
+        if embeddings is None:
+            message = (
+                f"{type(self._store).__name__} does not say what it embeds with, which is "
+                "needed to choose chunks that are unlike each other: search by similarity, or "
+                "wrap a store that has embeddings."
+            )
+            raise ConfigurationError(message)
+        return embeddings
 
     def _diverse(
         self,
-        searches: Searches[list[Document]],
-        query: Any,
+        embedding: list[float],
         k: int | None,
-        fetch_k: int | None,
+        fetch_k: dict[str, int],
         options: dict[str, Any],
+        *,
+        text: str | None = None,
     ) -> Flow[list[Document]]:
-        given = {} if fetch_k is None else {"fetch_k": fetch_k}
-        k, options = self._merged(k, {**options, **given}, without=_FOR_THRESHOLD)
-        # The caller counts candidates in chunks, the wrapped store in variations.
-        candidates = int(options.pop("fetch_k", 20))
-        late = self._backend.filtered_from
-        most = late() if late is not None and _filters(options) else 0
-        if k <= 0 or not (yield from self._lifecycle.stores.rows.exists()):
-            return []
-        options = self._with_filtering(options)
-
-        def fetch(asked: int) -> Flow[list[tuple[Document, None]]]:
-            asked = self._capped(asked)
-            wide = self._capped(max(among, asked))
-            found = yield from call(
-                *searches, query, **{**options, "k": asked, "fetch_k": wide}
-            )
-            return _unscored(found)
-
-        while True:
-            among = first_ask(candidates, self._lifecycle.fan_out)
-            # Chroma gives what it chose in the order of nearness, so choosing among all that
-            # it chose would undo the choice: ask for few.
-            found = yield from self._engine.search(fetch, k, choosing=True)
-            if len(found) < k and among < most:
-                # It filters what it has fetched, and has not fetched enough.
-                candidates *= 4
-            # A process that has only now learnt how many variations chunks have chose among
-            # too few chunks: what it finds must not depend on what it has seen before.
-            elif first_ask(candidates, self._lifecycle.fan_out) <= among:
-                return _documents(found)
-
-    def _scored(self, query: str, k: int, options: dict[str, Any]) -> Flow[Scored]:
-        store, dense = self._store, self._dense
+        k, wanted, options = self._merged(k, {**options, **fetch_k}, without=_FOR_THRESHOLD)
+        candidates = max(k, int(options.pop("fetch_k", 20)))
+        lambda_mult = float(options.pop("lambda_mult", 0.5))
         if k <= 0:
             return []
-        if dense is None or store.embeddings is None:
-            by_text = (
-                store.similarity_search_with_score,
-                store.asimilarity_search_with_score,
+        hits: Sequence[Hit[Any]]
+        if text is None:
+            hits = yield from self._near(embedding, candidates, wanted, options)
+        else:
+            hits = yield from self._scored(text, candidates, wanted, options)
+        vectors = yield from vectors_of(self._backend, self._embeddings, hits)
+        chosen = most_diverse(embedding, hits, vectors, k, lambda_mult)
+        return _documents((yield from answers(self.lifecycle, chosen, wanted)))
+
+    def _near(
+        self, embedding: list[float], k: int, wanted: Wanted, options: dict[str, Any]
+    ) -> Flow[Sequence[Hit[Any]]]:
+        """Search by a vector, with scores where the store gives them."""
+        if self._dense is not None:
+            by_vector = self._dense.scored, self._dense.ascored
+            return (
+                yield from self._search(
+                    by_vector, embedding, k, options, wanted=wanted, paired=_as_it_is
+                )
             )
-            return (yield from self._search(by_text, query, k, options, _as_it_is))
-        embedding = yield from _embed(store.embeddings, query)
-        by_vector = dense.scored, dense.ascored
-        return (yield from self._search(by_vector, embedding, k, options, _as_it_is))
+        store = self._store
+        searches = store.similarity_search_by_vector, store.asimilarity_search_by_vector
+        return (
+            yield from self._search(
+                searches, embedding, k, options, wanted=wanted, paired=_unscored
+            )
+        )
+
+    def _scored(
+        self, query: str | Question, k: int, wanted: Wanted, options: dict[str, Any]
+    ) -> Flow[list[Hit[float]]]:
+        if k <= 0:
+            return []
+        question = (yield from self.ask(query)) if isinstance(query, str) else query
+        searches, what = question.searches, question.what
+        return (
+            yield from self._search(searches, what, k, options, wanted=wanted, paired=_as_it_is)
+        )
 
     def _search(
         self,
-        searches: Searches[Found],
+        searches: Searches[Answer],
         query: Any,
         k: int,
         options: dict[str, Any],
-        paired: Callable[[Found], list[tuple[Document, V]]],
-    ) -> Flow[list[tuple[Document, V]]]:
+        *,
+        wanted: Wanted,
+        paired: Callable[[Answer], list[tuple[Document, V]]],
+    ) -> Flow[list[Hit[V]]]:
         """Search with a method of the wrapped store, again and again where need be."""
-        if k <= 0 or not (yield from self._lifecycle.stores.rows.exists()):
+        if k <= 0 or wanted.nothing or not (yield from self.lifecycle.stores.rows.exists()):
             return []
-        options = self._with_filtering(options)
+        ask, plan = self._fetching(searches, query, options, wanted)
+        plan = replace(
+            plan, candidates=0 if wanted.aggregation == "best" else max(k, _CANDIDATES)
+        )
 
         def fetch(asked: int) -> Flow[list[tuple[Document, V]]]:
-            found = yield from call(*searches, query, k=self._capped(asked), **options)
-            return paired(found)
+            return paired((yield from ask(asked)))
 
-        return (yield from self._engine.search(fetch, k))
+        return (yield from self.engine.search(fetch, k, plan))
+
+    def _fetching(
+        self,
+        searches: Searches[Answer],
+        query: Any,
+        options: dict[str, Any],
+        wanted: Wanted,
+    ) -> tuple[Callable[[int], Flow[Answer]], Plan]:
+        """Make what asks the wrapped store for a number of hits, and say which count."""
+        narrow = self._backend.narrow
+        allowed = wanted.allowed
+        if narrow is not None and allowed:
+            options = narrow(options, allowed)
+        look = bool(wanted.except_kinds) or (narrow is None and bool(allowed))
+        options = self._with_filtering(options)
+
+        def fetch(asked: int) -> Flow[Answer]:
+            found: Answer = yield from call(*searches, query, k=self._capped(asked), **options)
+            return found
+
+        return fetch, Plan(
+            allowed=wanted.is_allowed if look else None, by_document=wanted.return_documents
+        )
 
     def _capped(self, asked: int) -> int:
         # Fewer hits than the engine asked for tell it that there are no more.
@@ -199,13 +334,17 @@ class Queries:
 
     def _merged(
         self, k: int | None, options: dict[str, Any], without: frozenset[str] = frozenset()
-    ) -> tuple[int, dict[str, Any]]:
-        """Lay a call's arguments over the constructor's, without what is for other searches."""
+    ) -> tuple[int, Wanted, dict[str, Any]]:
+        """Lay a call's arguments over the constructor's, without what is for other searches.
+
+        Returns:
+            How many chunks are wanted, what else is, and what the wrapped store is told.
+        """
         defaults = {key: v for key, v in self._defaults.items() if key not in without}
-        merged = {**defaults, **options}
+        wanted, merged = wanted_of({**defaults, **options})
         default_k = merged.pop("k", 4)
         # Stores want a plain int, where a caller may well have one of numpy's.
-        return index(default_k if k is None else k), merged
+        return index(default_k if k is None else k), wanted, merged
 
 
 def defaults_for(search_type: str, defaults: dict[str, Any]) -> dict[str, Any]:
@@ -221,10 +360,6 @@ def defaults_for(search_type: str, defaults: dict[str, Any]) -> dict[str, Any]:
     foreign = {"mmr": _FOR_THRESHOLD, "similarity_score_threshold": _FOR_MMR}
     without = foreign.get(search_type, _FOR_MMR | _FOR_THRESHOLD)
     return {key: value for key, value in defaults.items() if key not in without}
-
-
-def _embed(embeddings: Embeddings, query: str) -> Flow[list[float]]:
-    return (yield from call(embeddings.embed_query, embeddings.aembed_query, query))
 
 
 def _filters(options: dict[str, Any]) -> bool:

@@ -5,6 +5,7 @@ SQLite file, or one database, holds all that langchain-rag writes beside the vec
 
 - `create_engine`: a sync or an async engine from a URL, set up for several threads.
 - `SQLDocStore`: a `BaseStore[str, Document]` in that database.
+- `FullText`: how a `SQLDocStore` keeps its full-text index.
 - `SQLRecordManager`: LangChain's record manager for `index()` in that database.
 - `InMemoryRecordManager`: the same for what need not outlive the process.
 - `SQLVariationCache`: what models answered, in that database, so that it is paid for once.
@@ -19,6 +20,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from langchain_rag.storage._full_text import FullText
     from langchain_rag.storage.docstore import SQLDocStore
     from langchain_rag.storage.embedding_cache import SQLEmbeddingCache
     from langchain_rag.storage.engine import create_engine
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from langchain_rag.storage.variation_cache import SQLVariationCache
 
 __all__ = [
+    "FullText",
     "InMemoryRecordManager",
     "SQLDocStore",
     "SQLEmbeddingCache",
@@ -36,6 +39,7 @@ __all__ = [
 ]
 
 _MODULES = {
+    "FullText": "_full_text",
     "InMemoryRecordManager": "memory_record_manager",
     "SQLDocStore": "docstore",
     "SQLEmbeddingCache": "embedding_cache",

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Column, ColumnElement, Connection
 
     from langchain_rag.storage._database import Database
+    from langchain_rag.storage._full_text import FullTextIndex
     from langchain_rag.storage._presence import Presence
 
 
@@ -41,18 +42,24 @@ class SQLClaim:
         database: Where the docstore is.
         namespace: Of the docstore.
         documents: What to call each document in an error, by the key that stands for it.
+        index: The docstore's full-text index.
 
     Attributes:
         writer: A token that no other claim has, once it is acquired.
     """
 
     def __init__(
-        self, database: Database, namespace: str, documents: Mapping[str, str]
+        self,
+        database: Database,
+        namespace: str,
+        documents: Mapping[str, str],
+        index: FullTextIndex,
     ) -> None:
         self.writer = ""
         self._database = database
         self._namespace = namespace
         self._documents = dict(documents)
+        self._index = index
         self._presence: Presence | None = None
 
     def acquire(self) -> None:
@@ -145,10 +152,13 @@ class SQLClaim:
         connection.execute(delete(CLAIMS).where(*self._mine()))
 
     def _set(self, pairs: Sequence[tuple[str, Document]]) -> Callable[[Connection], None]:
-        return self._guarded(_documents.write(self._namespace, dict(pairs)))
+        documents = dict(pairs)
+        body = _documents.write(self._namespace, documents)
+        return self._guarded(self._index.writing(documents, body))
 
     def _delete(self, keys: Sequence[str]) -> Callable[[Connection], None]:
-        return self._guarded(_documents.delete_keys(self._namespace, keys))
+        body = _documents.delete_keys(self._namespace, keys)
+        return self._guarded(self._index.deleting(keys, body))
 
     def _guarded(self, body: Callable[[Connection], None]) -> Callable[[Connection], None]:
         def guarded(connection: Connection) -> None:

@@ -12,6 +12,7 @@ from langchain_rag.storage._schema import (
     CLAIMS,
     DOCUMENTS,
     EMBEDDINGS,
+    FULL_TEXT_SETTINGS,
     VARIATIONS,
     VERSIONS,
     create_table,
@@ -115,12 +116,16 @@ class Schema:
         raise ConfigurationError(msg)
 
 
+def _mind_the_full_text_index(connection: Connection) -> None:
+    """Change nothing, but let no older langchain-rag write, which would not know the index."""
+
+
 DOCSTORE: Final = Schema(
     component="docstore",
-    tables=(DOCUMENTS, CLAIMS),
+    tables=(DOCUMENTS, CLAIMS, FULL_TEXT_SETTINGS),
     # A change of the tables is made in `_schema.py`, as new databases get it, and appended
-    # here, as old ones do.
-    migrations=(),
+    # here, as old ones do; tables that are missing are created after it.
+    migrations=(_mind_the_full_text_index,),
 )
 
 VARIATION_CACHE: Final = Schema(

@@ -34,13 +34,13 @@ if TYPE_CHECKING:
 
 _METADATA = MetaData()  # of our own: an engine may be shared with the user's tables
 # Bytewise order, which SQLite has by itself, is what prefixes are searched by.
-_KEY_TYPE = Text().with_variant(postgresql.TEXT(collation="C"), "postgresql")
+KEY_TYPE = Text().with_variant(postgresql.TEXT(collation="C"), "postgresql")
 
 DOCUMENTS = Table(
     "langchain_rag_documents",
     _METADATA,
-    Column("namespace", _KEY_TYPE, primary_key=True),
-    Column("key", _KEY_TYPE, primary_key=True),
+    Column("namespace", KEY_TYPE, primary_key=True),
+    Column("key", KEY_TYPE, primary_key=True),
     Column("page_content", Text, nullable=False),
     Column("id", Text),
     Column("metadata", Text, nullable=False),
@@ -49,16 +49,27 @@ DOCUMENTS = Table(
 CLAIMS = Table(
     "langchain_rag_claims",
     _METADATA,
-    Column("namespace", _KEY_TYPE, primary_key=True),
-    Column("key", _KEY_TYPE, primary_key=True),
+    Column("namespace", KEY_TYPE, primary_key=True),
+    Column("key", KEY_TYPE, primary_key=True),
     Column("writer", Text, nullable=False, index=True),
 )
+
+FULL_TEXT_SETTINGS = Table(
+    "langchain_rag_full_text_settings",
+    _METADATA,
+    Column("namespace", KEY_TYPE, primary_key=True),
+    Column("made_with", Text, nullable=False),
+    Column("behind", Integer, nullable=False),
+)
+"""What the full-text index of a namespace was made with, and whether something was written
+since that it does not know of. Here, for those who write and keep no such index; the index
+itself is `_full_text_tables`'."""
 
 VARIATIONS = Table(
     "langchain_rag_variations",
     _METADATA,
-    Column("namespace", _KEY_TYPE, primary_key=True),
-    Column("key", _KEY_TYPE, primary_key=True),
+    Column("namespace", KEY_TYPE, primary_key=True),
+    Column("key", KEY_TYPE, primary_key=True),
     Column("transformer", Text, nullable=False),
     Column("created_at", Double, nullable=False),
     Column("characters", Integer, nullable=False),
@@ -68,8 +79,8 @@ VARIATIONS = Table(
 EMBEDDINGS = Table(
     "langchain_rag_embeddings",
     _METADATA,
-    Column("namespace", _KEY_TYPE, primary_key=True),
-    Column("key", _KEY_TYPE, primary_key=True),
+    Column("namespace", KEY_TYPE, primary_key=True),
+    Column("key", KEY_TYPE, primary_key=True),
     Column("model", Text, nullable=False),
     Column("created_at", Double, nullable=False),
     Column("bytes", Integer, nullable=False),

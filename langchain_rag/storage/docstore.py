@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 from langchain_core.documents import Document
 from langchain_core.stores import BaseStore
 
-from langchain_rag._flow import arun, run
+from langchain_rag._flow import Flow, arun, call, call_to_its_end, run
 from langchain_rag.storage import _documents
 from langchain_rag.storage._claims import SQLClaim, claimed
 from langchain_rag.storage._codec import check_keys
 from langchain_rag.storage._database import Database
+from langchain_rag.storage._full_text import FullText, FullTextIndex
 from langchain_rag.storage._migrations import DOCSTORE
 from langchain_rag.storage.engine import place_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 
+    from sqlalchemy import Connection
+
     from langchain_rag.storage.engine import AnyEngine
+
+
+_ATTEMPTS: Final = 3
+"""How often a search builds the index anew that others let fall behind meanwhile."""
 
 
 class SQLDocStore(BaseStore[str, Document]):
@@ -33,11 +40,20 @@ class SQLDocStore(BaseStore[str, Document]):
 
     Attributes:
         namespace: Stores of different namespaces share the table, and nothing else.
+        full_text: How the full-text index is kept, None for no index.
 
     Args:
         engine: A sync or async engine, best from `langchain_rag.storage.create_engine`. It
             may be the one that holds tables of your own.
         namespace: Part of every key.
+        full_text: Keeps a full-text index of chunks (what a `RAGVectorStore` writes) in the
+            same transactions, for `lexical_search`: the language of the texts, or a
+            `FullText`. A database that was written without it is indexed by the first write
+            or search. None keeps no index.
+
+    Raises:
+        ConfigurationError: If there is no stemmer for the language, or the engine would show
+            each thread another database.
 
     Example:
         >>> from langchain_core.documents import Document
@@ -50,9 +66,16 @@ class SQLDocStore(BaseStore[str, Document]):
         >>> engine.dispose()
     """
 
-    def __init__(self, engine: AnyEngine, namespace: str = "") -> None:
+    def __init__(
+        self,
+        engine: AnyEngine,
+        namespace: str = "",
+        full_text: FullText | str | None = None,
+    ) -> None:
         check_keys([namespace])
         self.namespace = namespace
+        self._index = FullTextIndex(namespace, full_text)
+        self.full_text = self._index.kept
         self._database = Database(engine, DOCSTORE, type(self).__name__)
 
     def __repr__(self) -> str:
@@ -82,7 +105,7 @@ class SQLDocStore(BaseStore[str, Document]):
         Returns:
             A claim that has not been acquired.
         """
-        return SQLClaim(self._database, self.namespace, documents)
+        return SQLClaim(self._database, self.namespace, documents, self._index)
 
     def claimed(self, keys: Sequence[str]) -> list[bool]:
         """Say of each document whether somebody is writing it.
@@ -140,7 +163,7 @@ class SQLDocStore(BaseStore[str, Document]):
         documents = dict(key_value_pairs)
         body = _documents.write(self.namespace, documents)
         if documents:
-            self._database.run(body, write=True)
+            self._database.run(self._index.writing(documents, body), write=True)
 
     async def amset(self, key_value_pairs: Sequence[tuple[str, Document]]) -> None:
         """Write documents, as `mset` does.
@@ -154,7 +177,7 @@ class SQLDocStore(BaseStore[str, Document]):
         documents = dict(key_value_pairs)
         body = _documents.write(self.namespace, documents)
         if documents:
-            await self._database.arun(body, write=True)
+            await self._database.arun(self._index.writing(documents, body), write=True)
 
     def mdelete(self, keys: Sequence[str]) -> None:
         """Delete documents. Keys that are not there are passed over.
@@ -164,7 +187,7 @@ class SQLDocStore(BaseStore[str, Document]):
         """
         body = _documents.delete_keys(self.namespace, keys)
         if keys:
-            self._database.run(body, write=True)
+            self._database.run(self._index.deleting(keys, body), write=True)
 
     async def amdelete(self, keys: Sequence[str]) -> None:
         """Delete documents, as `mdelete` does.
@@ -174,7 +197,51 @@ class SQLDocStore(BaseStore[str, Document]):
         """
         body = _documents.delete_keys(self.namespace, keys)
         if keys:
-            await self._database.arun(body, write=True)
+            await self._database.arun(self._index.deleting(keys, body), write=True)
+
+    def lexical_search(self, query: str, k: int, *, prefix: str) -> list[tuple[str, float]]:
+        """Find the chunks whose words fit a query best, by BM25.
+
+        Args:
+            query: Any text; nothing in it is syntax.
+            k: How many, at most.
+            prefix: What the keys of the chunks begin with, up to the last slash.
+
+        Returns:
+            Keys and scores, best first, the higher the better; of equal ones that first whose
+            key is less. None that has no word of the query.
+
+        Raises:
+            ConfigurationError: The store keeps no full-text index.
+        """
+        return run(self._lexical_search(query, k, prefix))
+
+    async def alexical_search(
+        self, query: str, k: int, *, prefix: str
+    ) -> list[tuple[str, float]]:
+        """Find the chunks whose words fit a query best; see `lexical_search`."""
+        return await arun(self._lexical_search(query, k, prefix))
+
+    def _lexical_search(self, query: str, k: int, prefix: str) -> Flow[list[tuple[str, float]]]:
+        body = self._index.searching(query, max(k, 1), prefix)
+        if k <= 0:
+            return []
+        database, build = self._database, self._index.build
+        for _ in range(_ATTEMPTS):
+            found: Any = yield from call(database.run, database.arun, body)
+            if found is not None:
+                return list[tuple[str, float]](found)
+            yield from call_to_its_end(database.run, database.arun, build, write=True)
+
+        def build_and_search(connection: Connection) -> list[tuple[str, float]]:
+            build(connection)
+            return body(connection) or []
+
+        # Others write all the time who do not keep the index.
+        last: Any = yield from call_to_its_end(
+            database.run, database.arun, build_and_search, write=True
+        )
+        return list[tuple[str, float]](last)
 
     def yield_keys(self, *, prefix: str | None = None) -> Iterator[str]:
         """Go through the keys in order, page by page.

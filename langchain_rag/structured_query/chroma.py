@@ -5,25 +5,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from langchain_core.structured_query import (
-    Comparator,
-    Comparison,
-    FilterDirective,
-    Operation,
-    Operator,
-    StructuredQuery,
-    Visitor,
-)
+from langchain_core.structured_query import Comparator, Operator
 from typing_extensions import override
 
 from langchain_rag.errors import ConfigurationError
-from langchain_rag.structured_query.normal import Dates, plain_value, without_not
+from langchain_rag.structured_query.translator import ORDER, Translator, values_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-_ORDER = (Comparator.LT, Comparator.LTE, Comparator.GT, Comparator.GTE)
-_ALLOWED = (Comparator.EQ, Comparator.NE, *_ORDER, Comparator.IN, Comparator.NIN)
 
 # Chroma (1.5.9) cuts the fraction off when it compares a number like 1.5 with a whole number
 # in the metadata: 1 equals 1.5 there. A second condition, with a whole number, mends it.
@@ -37,7 +26,7 @@ _MENDED: dict[Comparator, tuple[str, Comparator, Callable[[float], int]]] = {
 }
 
 
-class ChromaTranslator(Visitor):
+class ChromaTranslator(Translator):
     """Turns structured queries into Chroma's `where`.
 
     Chroma has no `not`, which is moved inward here, and orders numbers only: a date that is
@@ -60,57 +49,25 @@ class ChromaTranslator(Visitor):
         {'born': {'$gte': 1750}}
     """
 
-    allowed_comparators = _ALLOWED
-    allowed_operators = tuple(Operator)
-
-    def __init__(self, dates: Dates = "iso") -> None:
-        self.dates: Dates = dates
+    store = "Chroma"
 
     @override
-    def visit_operation(self, operation: Operation) -> dict[str, Any]:
-        return self._where(without_not(operation))
+    def _comparison(
+        self, comparator: Comparator, attribute: str, value: Any, *, moment: bool
+    ) -> dict[str, Any]:
+        return _comparison(comparator, attribute, value)
 
     @override
-    def visit_comparison(self, comparison: Comparison) -> dict[str, Any]:
-        return self._where(comparison)
-
-    @override
-    def visit_structured_query(
-        self, structured_query: StructuredQuery
-    ) -> tuple[str, dict[str, Any]]:
-        if structured_query.filter is None:
-            return structured_query.query, {}
-        where = self._where(without_not(structured_query.filter))
-        return structured_query.query, {"filter": where}
-
-    def _where(self, directive: FilterDirective) -> dict[str, Any]:
-        if isinstance(directive, Comparison):
-            _check(directive)
-            value = plain_value(directive.value, self.dates)
-            return _comparison(directive.comparator, directive.attribute, value)
-        assert isinstance(directive, Operation)  # noqa: S101 - checked by without_not
-        if directive.operator is Operator.NOT:  # stays before what has no opposite only
-            return self._where(directive.arguments[0])
-        parts = [self._where(argument) for argument in directive.arguments]
-        return {f"${directive.operator.value}": parts}
-
-
-def _check(comparison: Comparison) -> None:
-    if comparison.comparator not in _ALLOWED:
-        allowed = ", ".join(comparator.value for comparator in _ALLOWED)
-        msg = (
-            f"Chroma's metadata filters have no {comparison.comparator.value!r} (asked of "
-            f"{comparison.attribute!r}): use one of {allowed}."
-        )
-        raise ConfigurationError(msg)
+    def _combined(self, operator: Operator, parts: list[Any]) -> dict[str, Any]:
+        return {f"${operator.value}": parts}
 
 
 def _comparison(comparator: Comparator, attribute: str, value: Any) -> dict[str, Any]:
     if comparator in (Comparator.IN, Comparator.NIN):
         return _membership(comparator, attribute, value)
-    usable = isinstance(value, int | float if comparator in _ORDER else int | float | str)
+    usable = isinstance(value, int | float if comparator in ORDER else int | float | str)
     if isinstance(value, bool):
-        usable = comparator not in _ORDER
+        usable = comparator not in ORDER
     elif isinstance(value, float):
         usable = math.isfinite(value)
     if not usable:
@@ -137,13 +94,13 @@ def _membership(comparator: Comparator, attribute: str, value: Any) -> dict[str,
     inside = comparator is Comparator.IN
     each = Comparator.EQ if inside else Comparator.NE
     parts: list[dict[str, Any]] = []
-    by_type: dict[type, list[Any]] = {}
-    for item in value if isinstance(value, list) else [value]:  # pyright: ignore[reportUnknownVariableType]
+    by_type: dict[str, list[Any]] = {}
+    for item in values_of(value):
         condition = _comparison(each, attribute, item)  # which checks it as well
         if _broken(item):
             parts.append(condition)
         else:
-            by_type.setdefault(type(item), []).append(item)  # pyright: ignore[reportUnknownArgumentType]
+            by_type.setdefault(type(item).__name__, []).append(item)
     parts += [{attribute: {f"${comparator.value}": items}} for items in by_type.values()]
     if not parts:  # in nothing: never; not in nothing: always
         never_or_always = [{attribute: {"$eq": ""}}, {attribute: {"$ne": ""}}]

@@ -4,22 +4,15 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from langchain_core.documents import Document
-from langchain_core.structured_query import (
-    Comparator,
-    Comparison,
-    FilterDirective,
-    Operation,
-    Operator,
-    StructuredQuery,
-    Visitor,
-)
+from langchain_core.structured_query import Comparator, Comparison, Operator
 from typing_extensions import override
 
-from langchain_rag.structured_query.normal import OPPOSITES, Dates, plain_value, without_not
+from langchain_rag.structured_query.normal import OPPOSITES
+from langchain_rag.structured_query.translator import Translator, kind_of, values_of
 
 Predicate: TypeAlias = Callable[[Document], bool]
 
@@ -33,7 +26,7 @@ _ORDERED: dict[Comparator, Callable[[Any, Any], bool]] = {
 }
 
 
-class InMemoryTranslator(Visitor):
+class InMemoryTranslator(Translator):
     """Turns structured queries into functions that say whether a document passes.
 
     `contain` holds for a list that has the value, and for text that has it as a part.
@@ -56,42 +49,46 @@ class InMemoryTranslator(Visitor):
         False
     """
 
+    store = "InMemoryVectorStore"
     allowed_comparators = tuple(Comparator)
-    allowed_operators = tuple(Operator)
-
-    def __init__(self, dates: Dates = "iso") -> None:
-        self.dates: Dates = dates
 
     @override
-    def visit_operation(self, operation: Operation) -> Predicate:
-        return self._predicate(without_not(operation))
+    def _comparison(
+        self, comparator: Comparator, attribute: str, value: Any, *, moment: bool
+    ) -> Predicate:
+        return lambda document: holds(comparator, document.metadata, attribute, value)
 
     @override
-    def visit_comparison(self, comparison: Comparison) -> Predicate:
-        return self._predicate(comparison)
+    def _check_value(self, comparison: Comparison, value: Any) -> None:
+        """Take all: a list may be equal to a list, for instance."""
 
     @override
-    def visit_structured_query(
-        self, structured_query: StructuredQuery
-    ) -> tuple[str, dict[str, Any]]:
-        if structured_query.filter is None:
-            return structured_query.query, {}
-        predicate = self._predicate(without_not(structured_query.filter))
-        return structured_query.query, {"filter": predicate}
+    def _negated(self, comparison: Comparison) -> Predicate:
+        passes = self._native(comparison)
+        return lambda document: not passes(document)
 
-    def _predicate(self, directive: FilterDirective) -> Predicate:
-        if isinstance(directive, Operation):
-            parts = [self._predicate(argument) for argument in directive.arguments]
-            if directive.operator is Operator.NOT:
-                return lambda document: not parts[0](document)
-            combine = all if directive.operator is Operator.AND else any
-            return lambda document: combine(part(document) for part in parts)
-        assert isinstance(directive, Comparison)  # noqa: S101 - checked by without_not
-        comparator, attribute = directive.comparator, directive.attribute
-        wanted = plain_value(directive.value, self.dates)
-        return lambda document: _holds(
-            comparator, document.metadata.get(attribute, _MISSING), wanted
-        )
+    @override
+    def _combined(self, operator: Operator, parts: list[Any]) -> Predicate:
+        combine = all if operator is Operator.AND else any
+        return lambda document: combine(part(document) for part in parts)
+
+
+def holds(
+    comparator: Comparator, metadata: Mapping[str, Any], attribute: str, wanted: Any
+) -> bool:
+    """Say whether metadata satisfies a comparison.
+
+    Args:
+        comparator: How to compare.
+        metadata: Metadata of a document.
+        attribute: Its key.
+        wanted: What to compare the value there with; no date but its text or number.
+
+    Example:
+        >>> holds(Comparator.LT, {"born": 1707}, "born", 1750)
+        True
+    """
+    return _holds(comparator, metadata.get(attribute, _MISSING), wanted)
 
 
 def _holds(comparator: Comparator, value: Any, wanted: Any) -> bool:
@@ -99,31 +96,21 @@ def _holds(comparator: Comparator, value: Any, wanted: Any) -> bool:
         case Comparator.EQ:
             return _alike(value, wanted) and bool(value == wanted)
         case Comparator.IN:
-            return any(_holds(Comparator.EQ, value, item) for item in _list(wanted))
+            return any(_holds(Comparator.EQ, value, item) for item in values_of(wanted))
         case Comparator.NE | Comparator.NIN:
             return not _holds(OPPOSITES[comparator], value, wanted)
         case Comparator.CONTAIN:
-            return all(_contains(value, item) for item in _list(wanted))
+            return all(_contains(value, item) for item in values_of(wanted))
         case Comparator.LIKE:
             return isinstance(value, str) and _like(value, str(wanted))
         case _:
             # Order is for numbers and text; two truth values or lists have none.
-            ordered = _kind(value) in ("number", "str") and _alike(value, wanted)
+            ordered = kind_of(value) in ("number", "text") and _alike(value, wanted)
             return ordered and _ORDERED[comparator](value, wanted)
 
 
 def _alike(value: Any, wanted: Any) -> bool:
-    return value is not _MISSING and _kind(value) == _kind(wanted)
-
-
-def _kind(value: object) -> str:
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return "number"
-    return type(value).__name__
-
-
-def _list(wanted: Any) -> list[Any]:
-    return wanted if isinstance(wanted, list) else [wanted]  # pyright: ignore[reportUnknownVariableType]
+    return value is not _MISSING and kind_of(value) == kind_of(wanted)
 
 
 def _contains(value: Any, item: Any) -> bool:

@@ -105,12 +105,10 @@ def plain_value(value: Any, dates: Dates) -> Any:
     if isinstance(value, list | tuple):
         values: list[Any] = list(value)  # pyright: ignore[reportUnknownArgumentType]
         return [plain_value(item, dates) for item in values]
-    if isinstance(value, dt.date):  # filters written by hand; a datetime is a date
-        text = value.isoformat()
-    elif isinstance(value, dict) and value.get("type") in ("date", "datetime"):  # pyright: ignore[reportUnknownMemberType]
-        text = str(value.get(value["type"]))  # pyright: ignore[reportUnknownArgumentType, reportUnknownMemberType]
-    else:
-        return value  # pyright: ignore[reportUnknownVariableType]
+    if not is_date(value):
+        return value
+    # Filters written by hand have a date or a datetime.
+    text = value.isoformat() if isinstance(value, dt.date) else str(value.get(value["type"]))
     if dates == "iso":
         return text
     try:
@@ -119,3 +117,18 @@ def plain_value(value: Any, dates: Dates) -> Any:
         msg = f"A filter has the date {text!r}, which is none: write it as 2024-01-31."
         raise ConfigurationError(msg) from error
     return (moment if moment.tzinfo else moment.replace(tzinfo=dt.UTC)).timestamp()
+
+
+def is_date(value: Any) -> bool:
+    """Say whether a value of a comparison is a date or a time, as the query parser has it.
+
+    Args:
+        value: Any value.
+
+    Example:
+        >>> is_date({"date": "2024-01-31", "type": "date"}), is_date("2024-01-31")
+        (True, False)
+    """
+    if isinstance(value, dt.date):  # a datetime is one
+        return True
+    return isinstance(value, dict) and value.get("type") in ("date", "datetime")  # pyright: ignore[reportUnknownMemberType]

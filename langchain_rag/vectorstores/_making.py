@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from sqlalchemy import URL, Engine
     from sqlalchemy.ext.asyncio import AsyncEngine
 
+    from langchain_rag.storage import FullText
+
 
 class MakingMixin(IndexingMixin):
     """The class methods of `RAGVectorStore` that make one."""
@@ -133,6 +135,7 @@ class MakingMixin(IndexingMixin):
         db_url: str | URL | None = None,
         engine: Engine | AsyncEngine | None = None,
         namespace: str = "",
+        full_text: FullText | str | None = "english",
         **kwargs: Any,
     ) -> tuple[Self, dict[str, Any]]:
         """Wrap a store, and keep chunks, records, answers and vectors in an SQL database.
@@ -145,6 +148,8 @@ class MakingMixin(IndexingMixin):
             db_url: Where the database is, for example `sqlite:///rag.db`. Or:
             engine: An engine, which may hold tables of yours as well.
             namespace: Separates several stores in one database.
+            full_text: The language of the texts, or a `FullText`, for the full-text index
+                behind `as_lexical_retriever` and `as_hybrid_retriever`; None for no index.
             **kwargs: Further arguments of the constructor. `variation_cache=None` keeps no
                 answers of models, `embedding_cache=None` no vectors.
 
@@ -153,7 +158,8 @@ class MakingMixin(IndexingMixin):
             `record_manager`, `vector_store`, `source_id_key` and `key_encoder`.
 
         Raises:
-            ConfigurationError: Not exactly one of `db_url` and `engine` was given.
+            ConfigurationError: Not exactly one of `db_url` and `engine` was given, or there
+                is no stemmer for the language.
 
         Example:
             >>> from langchain_core.embeddings import DeterministicFakeEmbedding
@@ -166,7 +172,7 @@ class MakingMixin(IndexingMixin):
             >>> rag.add_texts(["Numbers"], [{"source": "numbers.md"}], ids=["numbers"])
             ['numbers']
         """
-        docstore, record_manager = factories.sql_parts(db_url, engine, namespace)
+        docstore, record_manager = factories.sql_parts(db_url, engine, namespace, full_text)
         kwargs.setdefault("record_manager", record_manager)
         kwargs.setdefault("variation_cache", factories.sql_cache(docstore.engine, namespace))
         if "embedding_cache" not in kwargs:

@@ -175,8 +175,8 @@ class SearchingMixin(BaseRAGVectorStore):
     ) -> list[Document]:
         """Find chunks that are near a text and unlike each other.
 
-        Maximal marginal relevance (Carbonell and Goldstein, 1998), as the wrapped store
-        computes it among variations.
+        Maximal marginal relevance (Carbonell and Goldstein, 1998) among chunks, each by the
+        vector of its best variation. The wrapped store need not know it.
 
         Args:
             query: A text.
@@ -186,8 +186,10 @@ class SearchingMixin(BaseRAGVectorStore):
             **kwargs: Further arguments of the wrapped store's search.
 
         Returns:
-            Distinct chunks, in the order that the wrapped store gives its choice: some give
-            it in the order of choosing, Chroma in that of nearness.
+            Distinct chunks, in the order in which they were chosen.
+
+        Raises:
+            ConfigurationError: The wrapped store does not say what it embeds with.
         """
         options = _with_lambda(lambda_mult, kwargs)
         return run(self._queries.diverse(query, k, fetch_k, options))

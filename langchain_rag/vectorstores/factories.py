@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncEngine
 
     from langchain_rag.document_transformers.caching import VariationCache
-    from langchain_rag.storage import SQLDocStore
+    from langchain_rag.storage import FullText, SQLDocStore
 
 logger = logging.getLogger(__name__)
 
@@ -37,7 +37,10 @@ def record_manager_in_memory(namespace: str) -> RecordManager:
 
 
 def sql_parts(
-    db_url: str | URL | None, engine: Engine | AsyncEngine | None, namespace: str
+    db_url: str | URL | None,
+    engine: Engine | AsyncEngine | None,
+    namespace: str,
+    full_text: FullText | str | None,
 ) -> tuple[SQLDocStore, RecordManager]:
     """Make a docstore and a record manager on one engine.
 
@@ -58,7 +61,7 @@ def sql_parts(
         message = "Give either db_url or engine, and not both."
         raise ConfigurationError(message)
     return (
-        SQLDocStore(shared, namespace=namespace),
+        SQLDocStore(shared, namespace=namespace, full_text=full_text),
         SQLRecordManager(namespace, engine=shared),
     )
 

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 
 from langchain_rag.vectorstores._auditing import AuditingMixin
 from langchain_rag.vectorstores._making import MakingMixin
+from langchain_rag.vectorstores._retrieving import RetrievingMixin
 from langchain_rag.vectorstores._searching import SearchingMixin
 
 if TYPE_CHECKING:
     from langchain_core.structured_query import Visitor
 
 
-class RAGVectorStore(MakingMixin, SearchingMixin, AuditingMixin):
+class RAGVectorStore(MakingMixin, SearchingMixin, RetrievingMixin, AuditingMixin):
     """Wraps a vector store: searches variations of chunks, and returns the chunks.
 
     `from_vs_in_sql` and `from_vs_in_memory` make one, with what LangChain's `index()` needs.
@@ -90,4 +91,4 @@ class RAGVectorStore(MakingMixin, SearchingMixin, AuditingMixin):
         """
         from langchain_rag.structured_query import translator_for  # noqa: PLC0415
 
-        return translator_for(self.vectorstore)
+        return translator_for(self)

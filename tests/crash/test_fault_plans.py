@@ -13,12 +13,17 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from langchain_rag.retrievers.auto_merging import AutoMergingRetriever
+from langchain_rag.retrievers.hierarchical import HierarchicalRetriever
+from langchain_rag.retrievers.sentence_window import SentenceWindowRetriever
 from langchain_rag.testing import MOMENTS, InjectedCrash, InjectedFault, Moment, audit
+from tests.crash.conftest import SCENARIOS, Lab
+from tests.crash.works import IN_FLIGHT, SummaryWorks, page, patterns
 
 if TYPE_CHECKING:
+    from langchain_rag.retrievers._base import RAGRetriever
     from langchain_rag.testing import Driver
 
-    Lab = Any
     Scenario = Any
 
 FLAVOURS = ["fault", "crash", "interrupt"]
@@ -193,6 +198,101 @@ async def test_the_next_call_is_about_something_else(
 
 def reachable_rows(by_letter: dict[str, set[Any]]) -> set[Any]:
     return {row for rows in by_letter.values() for row in rows}
+
+
+PATTERNS = patterns()
+
+
+def finder(name: str, lab: Lab) -> RAGRetriever | None:
+    """What is made for a pattern, told to return as much as it can."""
+    options: dict[str, Any] = {"vectorstore": lab.rag, "k": 100, "fallback": False}
+    if "levels" in name:
+        return AutoMergingRetriever(threshold=0.01, **options)
+    if name == "sentences":
+        return SentenceWindowRetriever(window=9, within="document", **options)
+    if name == "document summaries":
+        return HierarchicalRetriever(documents=100, **options)
+    return None
+
+
+async def found_by(name: str, lab: Lab) -> dict[str, set[str]]:
+    """What the retriever of a pattern finds, by the letter of its page."""
+    retriever = finder(name, lab)
+    found: dict[str, set[str]] = {}
+    for one in [] if retriever is None else await lab.driver(retriever, "invoke", "alpha"):
+        found.setdefault(one.page_content[0], set()).add(one.page_content)
+    return found
+
+
+SOME = ["update", "change metadata", "delete", "index scoped_full"]
+
+
+@pytest.mark.parametrize("what", SOME)
+@pytest.mark.parametrize("name", list(PATTERNS))
+async def test_one_deep_over_a_pattern(driver: Driver, what: str, name: str) -> None:
+    """Also what stands above the chunks that are found is there, old or new, all the time."""
+    scenario: Scenario = SCENARIOS[what]
+    lab = Lab(driver, "plain")
+    lab.options = PATTERNS[name]
+    await lab.prepare(scenario.before, scenario.change)
+    await lab.start()
+    old = await found_by(name, lab)
+    await scenario.change(lab)
+    new = await found_by(name, lab)
+    assert (old == new) == (name == "clusters" or what == "change metadata")
+    turn = list(PATTERNS).index(name) + SOME.index(what) + (driver.name == "sync")
+    flavour = flavour_of(FLAVOURS[turn % 3], driver)
+    # index() makes many calls: of each one moment, which is another for the next pattern.
+    moments = (MOMENTS[turn // 2 % 3],) if what.startswith("index") else MOMENTS
+    async for where in points(lab, scenario.change, flavour, moments):
+        with note(where):
+            lab.check_at_once()
+            await lab.check_search()
+            now = await found_by(name, lab)
+            for letter in old.keys() | new.keys():
+                before, after = old.get(letter, set()), new.get(letter, set())
+                texts = now.get(letter, set())
+                assert before <= texts or after <= texts, f"of page {letter} not all is found"
+            await scenario.change(lab)
+            lab.check_settled()
+
+
+OLD = [page("a1", "alpha", "beta"), page("a2", "gamma", "delta"), page("b1", "alpha")]
+NEW = [page("a1", "alpha", "theta"), page("a2", "gamma", "delta", rev=2), page("c1", "kappa")]
+
+
+@pytest.mark.parametrize("name", FLAVOURS)
+async def test_an_index_over_summaries_of_documents(driver: Driver, name: str) -> None:
+    """A fault at every third write: nothing is asked again but what was in flight."""
+    flavour = flavour_of(name, driver)
+    works = SummaryWorks(driver)
+    works.begin()
+    await works.index(OLD, cleanup="full")
+    saved = works.save()
+    works.load(saved)
+    works.begin()
+    await works.index(NEW, cleanup="full")
+    wanted, writes = works.state(), len(works.plan.calls)
+    await works.check_settled(wanted)
+    asked = works.model.calls
+    assert asked == 2  # for a1 and c1; of a2 the text is as it was
+    for call in range(1 + FLAVOURS.index(name), writes + 1, 3):
+        works.load(saved)
+        works.begin()
+        works.plan.arm(call, MOMENTS[call // 3 % 3], flavour)
+        with note(f"call {call}"):
+            try:
+                await works.index(NEW, cleanup="full")
+            except flavour:
+                pass
+            else:
+                assert (works.plan.struck or "").startswith("cache of")
+            if flavour is InjectedCrash:
+                works.begin()
+            assert audit(works.rag, settled=False) == []
+            await works.index(NEW, cleanup="full")
+            await works.check_settled(wanted)
+            assert asked <= works.model.calls <= asked + IN_FLIGHT
 
 
 class note:  # noqa: N801 - reads like pytest's own context managers

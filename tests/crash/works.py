@@ -5,16 +5,24 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import Counter
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from langchain_core.documents import Document
 from langchain_core.stores import InMemoryByteStore
+from langchain_text_splitters import RecursiveCharacterTextSplitter
 
 from langchain_rag.document_transformers import (
     ByteStoreVariationCache,
     CopyDocumentTransformer,
     GenerateQuestionsTransformer,
+    Node,
+    marked,
 )
+from langchain_rag.document_transformers.base import LazyDocumentTransformer
+from langchain_rag.document_transformers.document_summary import DocumentSummaryTransformer
+from langchain_rag.document_transformers.hierarchical import HierarchicalSplitter
+from langchain_rag.document_transformers.sentences import SentenceSplitter
 from langchain_rag.embedding_cache import ByteStoreEmbeddingCache
 from langchain_rag.storage import InMemoryRecordManager
 from langchain_rag.testing import (
@@ -30,7 +38,7 @@ from langchain_rag.testing import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from langchain_rag.testing import Driver
     from langchain_rag.testing.faults import Ticket
@@ -150,15 +158,21 @@ class Works(World):
 
     def begin(self) -> None:
         """Start a process."""
-        questions = GenerateQuestionsTransformer.from_llm(self.model, nb_of_questions=1)
         self.rag = self.start(
             record_manager=self.record_manager,
             variation_cache=ByteStoreVariationCache(self.answers),
             embedding_cache=ByteStoreEmbeddingCache(self.vectors),
-            parent_transformer=LINES,
-            chunk_transformer=CopyDocumentTransformer() + questions,
             max_concurrency=CONCURRENCY,
+            **self.transformers(),
         )
+
+    def transformers(self) -> dict[str, Any]:
+        """What cuts the documents, and what makes the variations."""
+        questions = GenerateQuestionsTransformer.from_llm(self.model, nb_of_questions=1)
+        return {
+            "parent_transformer": LINES,
+            "chunk_transformer": CopyDocumentTransformer() + questions,
+        }
 
     async def index(self, documents: list[Document], **options: Any) -> Any:
         """Index, in batches that overlap."""
@@ -230,3 +244,77 @@ def page(name: str, *lines: str, **metadata: Any) -> Document:
     """A document of a source, whose lines become its chunks."""
     text = "\n".join(f"{name} {line}!" for line in lines)
     return Document(text, metadata={"source": name[0], **metadata})
+
+
+class SummaryWorks(Works):
+    """The same, with a summary above the chunks of each document."""
+
+    def transformers(self) -> dict[str, Any]:
+        return {"parent_transformer": DocumentSummaryTransformer(LINES, self.model)}
+
+
+class Pairs(LazyDocumentTransformer):
+    """The lines of a document, a summary of each two that follow each other, and one of all.
+
+    So each line but the first and the last is in two clusters, as in RAPTOR. Each text begins
+    with the letter of its page.
+    """
+
+    fingerprint: str | None = "pairs"
+
+    def transform_document(self, document: Document) -> Iterator[Document]:
+        """Make the three levels of a document."""
+        lines = document.page_content.splitlines()
+        pairs = list(pairwise(lines))
+        for number, line in enumerate(lines):
+            inside = (number - 1, number)
+            above = tuple(f"pair {n}" for n in inside if 0 <= n < len(pairs))
+            yield self._marked(document, line, Node(f"line {number}", above))
+        for number, pair in enumerate(pairs):
+            node = Node(f"pair {number}", ("top",), level=1, kind="summary")
+            yield self._marked(document, " and ".join(pair), node)
+        if pairs:
+            text = f"{lines[0]} and {len(lines) - 1} more"
+            yield self._marked(document, text, Node("top", level=2, kind="summary"))
+
+    def _marked(self, document: Document, text: str, node: Node) -> Document:
+        return marked(Document(text, metadata={**document.metadata, "level": node.level}), node)
+
+
+class NamelessLevels(HierarchicalSplitter):
+    """A splitter of which nothing says that it is the same as last time."""
+
+    fingerprint = None
+
+
+def levels(kind: type[HierarchicalSplitter] = HierarchicalSplitter) -> HierarchicalSplitter:
+    """Cuts a document into pieces of two lines, and those into lines."""
+    cuts = [
+        RecursiveCharacterTextSplitter(
+            separators=["\n"], chunk_size=size, chunk_overlap=0, keep_separator=False
+        )
+        for size in (60, 20, 12)
+    ]
+    return kind(splitters=cuts)
+
+
+def patterns() -> dict[str, dict[str, Any]]:
+    """The transformers of each pattern whose chunks are a tree, and of the sentence window."""
+    model = ScriptedChatModel(answer=lambda prompt: f"{prompt[:8]} in short")
+    lines = levels().splitters[-1]
+    return {
+        "levels": {"parent_transformer": levels()},
+        "nameless levels": {
+            "parent_transformer": levels(NamelessLevels),
+            "chunk_transformer": CopyDocumentTransformer(),
+        },
+        "clusters": {
+            "parent_transformer": Pairs(),
+            "chunk_transformer": CopyDocumentTransformer(),
+        },
+        "document summaries": {"parent_transformer": DocumentSummaryTransformer(lines, model)},
+        "sentences": {
+            "parent_transformer": levels().splitters[1],
+            "chunk_transformer": SentenceSplitter(),
+        },
+    }

@@ -11,15 +11,17 @@ import asyncio
 from collections import Counter, defaultdict
 from collections.abc import Awaitable
 from functools import cache
-from typing import Any, ClassVar, NamedTuple, TypeAlias
+from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
-from langchain_core.documents import Document
+from langchain_core.documents import BaseDocumentTransformer, Document
 from langchain_text_splitters import CharacterTextSplitter, RecursiveCharacterTextSplitter
+from typing_extensions import override
 
 from langchain_rag._reserved import CHUNK, DOCUMENT
 from langchain_rag.document_transformers import CopyDocumentTransformer
+from langchain_rag.document_transformers.nodes import Node, marked
 from langchain_rag.errors import TransformerError
 from langchain_rag.lifecycle.identity import positional_id
 from langchain_rag.testing import (
@@ -55,6 +57,7 @@ class Row(NamedTuple):
     revs: tuple[int, int] | None
 
 
+Shape: TypeAlias = Literal["plain", "cut", "tree"]
 Rows: TypeAlias = Counter[Row]
 Candidates: TypeAlias = list[Version | None]
 
@@ -91,17 +94,63 @@ class Words(ScriptedTransformer):
         super().__init__(words.split_text)
 
 
+def tree_of(text: str) -> list[tuple[str, Node]]:
+    """The first line, as a summary, above the whole text, and that above the lines.
+
+    So the same texts stand now here and now there, and change their places with others.
+    """
+    lines = [line for line in splitter.split_text(text) if line.strip()]
+    if not lines:
+        return []
+    return [
+        (lines[0], Node("top", level=2, kind="summary")),
+        (text, Node("middle", ("top",), level=1, searched=False)),
+        *((line, Node(str(n), ("middle",))) for n, line in enumerate(lines)),
+    ]
+
+
+class Trees(BaseDocumentTransformer):
+    """Makes the trees."""
+
+    fingerprint = "trees"
+
+    @override
+    def transform_documents(self, documents: Any, **kwargs: Any) -> list[Document]:
+        return [
+            marked(Document(text, metadata=dict(document.metadata)), node)
+            for document in documents
+            for text, node in tree_of(document.page_content)
+        ]
+
+
+def leaves_of(version: Version | None, shape: Shape) -> set[tuple[str, int]]:
+    """What the chunk transformer is given: texts, and how many equal ones stand before."""
+    if version is None:
+        return set()
+    chunks = [(one, Node("")) for one in splitter.split_text(version.text) if one.strip()]
+    before: Counter[str] = Counter()
+    found: set[tuple[str, int]] = set()
+    for text, node in tree_of(version.text) if shape == "tree" else chunks:
+        if node.level == 0:
+            found.add((text, before[text]))
+        before[text] += 1
+    return found
+
+
 @cache
-def rows_of(version: Version | None, *, transformed: bool) -> Rows:
+def rows_of(version: Version | None, shape: Shape) -> Rows:
     if version is None:
         return Counter()
-    chunks = splitter.split_text(version.text) if transformed else [version.text]
+    chunks = [version.text] if shape == "plain" else splitter.split_text(version.text)
     revs = (version.rev, version.rev)
     rows: Rows = Counter()
+    if shape == "tree":
+        summaries = [text for text, node in tree_of(version.text) if node.kind]
+        rows.update(Row(text, text, revs) for text in summaries)
     for chunk in chunks:
         if not chunk.strip():
             continue
-        pieces = words.split_text(chunk) if transformed else []
+        pieces = [] if shape == "plain" else words.split_text(chunk)
         rows[Row(chunk, chunk, revs)] += 1
         rows.update(Row(chunk, piece, revs) for piece in dict.fromkeys(pieces))
     return rows
@@ -128,7 +177,7 @@ class Library(RuleBasedStateMachine):
     """Documents with ids of the user's own, of `index()` and of `rag.index()`."""
 
     driver: ClassVar[Driver]
-    transformed: ClassVar[bool]
+    shape: ClassVar[Shape]
 
     def __init__(self) -> None:
         super().__init__()
@@ -148,15 +197,15 @@ class Library(RuleBasedStateMachine):
     def start(self) -> None:
         options: dict[str, Any] = {"record_manager": self.world.record_manager}
         self.words = Words()
-        if self.transformed:
-            options["parent_transformer"] = splitter
+        if self.shape != "plain":
+            options["parent_transformer"] = Trees() if self.shape == "tree" else splitter
             options["chunk_transformer"] = CopyDocumentTransformer() + self.words
         self.rag = self.world.start(**options)
 
     # --- what the stores should hold, and what they hold
 
     def rows_of(self, version: Version | None) -> Rows:
-        return rows_of(version, transformed=self.transformed)
+        return rows_of(version, self.shape)
 
     def stored(self) -> dict[str, Rows]:
         found = contents(self.rag, copy=False)
@@ -351,21 +400,16 @@ class Library(RuleBasedStateMachine):
         self, id_: str, before: Candidates, page: Version, unlucky: set[str], failed: bool
     ) -> None:
         """A document fails where the model is asked about a chunk that it fails for."""
-        new = self.chunks_of(page)
-        if not self.transformed or not unlucky.intersection(new):
+        new = leaves_of(page, self.shape)
+        if self.shape == "plain" or not unlucky.intersection(text for text, _ in new):
             assert not failed, f"{id_} failed without a reason"
         elif len(before) == 1 and id_ not in self.mixed:
             old = before[0]
             # What may read metadata is asked again when they change.
             same = old is not None and (old.source, old.rev) == (page.source, page.rev)
-            known = self.chunks_of(old if same else None)
-            assert failed == bool(unlucky.intersection(new - known)), f"{id_}: {failed}"
-
-    def chunks_of(self, version: Version | None) -> Counter[str]:
-        """The chunks of a version, each as often as it is there."""
-        if version is None:
-            return Counter()
-        return Counter(one for one in splitter.split_text(version.text) if one.strip())
+            made = new - leaves_of(old if same else None, self.shape)
+            unmade = unlucky.intersection(text for text, _ in made)
+            assert failed == bool(unmade), f"{id_}: {failed}"
 
     @rule(
         call=st.integers(1, 9),
@@ -440,14 +484,15 @@ class Library(RuleBasedStateMachine):
         return same
 
 
-def machine(driver: Driver, *, transformed: bool) -> type[Any]:
-    name = f"{driver.name}{'Transformed' if transformed else 'Plain'}"
-    made: Any = type(name, (Library,), {"driver": driver, "transformed": transformed})
+def machine(driver: Driver, shape: Shape) -> type[Any]:
+    name = f"{driver.name}{shape.capitalize()}"
+    made: Any = type(name, (Library,), {"driver": driver, "shape": shape})
     case: type[Any] = made.TestCase
     return case
 
 
-TestSyncPlain = machine(DRIVERS[0], transformed=False)
-TestAsyncPlain = machine(DRIVERS[1], transformed=False)
-TestSyncTransformed = machine(DRIVERS[0], transformed=True)
-TestAsyncTransformed = machine(DRIVERS[1], transformed=True)
+# As many as the time allows: a tree is cut as well, and has the most that can go wrong.
+TestSyncPlain = machine(DRIVERS[0], "plain")
+TestAsyncCut = machine(DRIVERS[1], "cut")
+TestSyncTree = machine(DRIVERS[0], "tree")
+TestAsyncTree = machine(DRIVERS[1], "tree")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from langchain_rag.lifecycle.identity import variation_id
+from langchain_rag.lifecycle.layout import Layout
 from langchain_rag.lifecycle.manifest import ChunkEntry, Intent, Manifest, dead, recovered
 
 entries = st.builds(
@@ -108,3 +111,47 @@ def test_recovered_leaves_what_was_only_added_to() -> None:
 def test_the_version_tells_manifests_apart(one: Manifest, other: Manifest) -> None:
     assert (one.version == other.version) == (one == other)
     assert replace(one, source_id=None).version != one.version
+
+
+def place(key: str, **changes: Any) -> ChunkEntry:
+    return replace(entry(key, copy=1), **changes)
+
+
+@pytest.mark.parametrize(
+    "other", [{"parents": ("t",)}, {"level": 1}, {"given": True}, {"incomplete": True}]
+)
+def test_another_place_is_another_version_and_nothing_is_dead(other: dict[str, Any]) -> None:
+    """A chunk that only moves in its tree keeps what it has."""
+    old, new = manifest(place("a")), manifest(place("a", **other))
+    assert old != new
+    assert old.version != new.version
+    gone = dead([*old.chunks, *new.chunks], new)
+    assert (gone.variations, gone.chunks) == ([], [])
+
+
+def test_a_chunk_that_is_searched_no_longer() -> None:
+    live = manifest(place("a", level=1, given=True, kinds=()))
+    gone = dead([place("a"), *live.chunks], live)
+    assert gone.variations == [variation_id("a", "copy", 0)]
+    assert gone.chunks == []
+
+
+def test_a_layout_is_no_difference() -> None:
+    bare = manifest(entry("a", copy=1))
+    laid = replace(bare, layout=Layout((("", 0),), "\n"))
+    assert bare == laid
+
+
+def test_recovered_keeps_the_tree_and_the_layout() -> None:
+    chunks = (place("a", level=1, given=True), place("b", parents=("a",)))
+    live = replace(manifest(*chunks), layout=Layout((("", 0),), "\n"))
+    found = recovered(
+        replace(intent("other", "a"), entries=chunks, chunk_fingerprint="q"), live
+    )
+    assert found is not None
+    assert [(e.key, e.parents, e.level) for e in found.chunks] == [
+        ("a", (), 1),
+        ("b", ("a",), 0),
+    ]
+    assert found.layout == live.layout
+    assert found.doubtful

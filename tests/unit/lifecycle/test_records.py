@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from copy import deepcopy
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from langchain_core.documents import Document
 
 from langchain_rag.errors import CorruptStoreError
 from langchain_rag.lifecycle import records
+from langchain_rag.lifecycle.layout import Layout
 from langchain_rag.lifecycle.manifest import ChunkEntry, Intent, Manifest
 from langchain_rag.lifecycle.records import ChunkRecord, Variation
 from langchain_rag.testing import Driver, World
@@ -173,3 +178,161 @@ async def test_a_damaged_intent_stops_writes_of_its_document(
         caplog.clear()
     with pytest.raises(CorruptStoreError, match=key):
         await driver(rag, "add_texts", ["new"], ids=["a"])
+
+
+# --- trees and layouts
+
+LAYOUT = Layout((("", 0), ("\n\n", 0), ("", 3)), " ", ("source", "page"))
+TREE = replace(
+    MANIFEST,
+    chunks=(
+        ChunkEntry("top", "h", (("summary", 1),), level=2, given=True),
+        ChunkEntry("inner", "h", (), parents=("top",), level=1, given=True),
+        ChunkEntry("leaf", "h", (("copy", 2),), parents=("inner", "top"), incomplete=True),
+    ),
+    layout=LAYOUT,
+)
+TREE_INTENT = replace(INTENT, entries=TREE.chunks)
+
+
+def test_trees_and_layouts_read_back() -> None:
+    written = records.write_manifest(TREE)
+    found = records.read_manifest("k", written)
+    assert found == TREE
+    assert found.layout == LAYOUT  # which equality leaves out
+    assert found.version == TREE.version
+    assert records.read_intent("k", records.write_intent(TREE_INTENT)) == TREE_INTENT
+    # As a docstore that keeps JSON gives it back.
+    stored = Document("", metadata=json.loads(json.dumps(written.metadata)))
+    assert records.read_manifest("k", stored) == TREE
+
+
+def test_a_chunk_that_is_in_no_tree_says_nothing_of_one() -> None:
+    (entry, _) = records.write_manifest(MANIFEST).metadata["chunks"]
+    assert entry.keys() == {"key", "metadata_hash", "kinds"}
+
+
+@pytest.mark.parametrize("optional", ["parents", "level", "given", "incomplete"])
+def test_what_an_entry_need_not_have(optional: str) -> None:
+    written = records.write_manifest(TREE)
+    for entry in written.metadata["chunks"]:
+        entry.pop(optional, None)
+    nothing: dict[str, Any] = {"parents": (), "level": 0, "given": False, "incomplete": False}
+    assert records.read_manifest("k", written).chunks == tuple(
+        replace(entry, **{optional: nothing[optional]}) for entry in TREE.chunks
+    )
+
+
+@pytest.mark.parametrize(
+    ("where", "wrong"),
+    [
+        (("chunks", 1, "parents"), "top"),
+        (("chunks", 1, "parents"), None),
+        (("chunks", 1, "parents"), [1]),
+        (("chunks", 1, "parents"), [["top"]]),
+        (("chunks", 1, "level"), "1"),
+        (("chunks", 1, "level"), None),
+        (("chunks", 1, "level"), True),
+        (("chunks", 1, "level"), 1.0),
+        (("chunks", 1, "given"), None),
+        (("chunks", 1, "given"), 1),
+        (("layout",), []),
+        (("layout",), "text"),
+        (("layout",), {}),
+        (("layout", "joints"), None),
+        (("layout", "joints"), {}),
+        (("layout", "joints"), [["", 0, 0]]),
+        (("layout", "joints"), [[""]]),
+        (("layout", "joints"), ["ab"]),
+        (("layout", "joints", 1), [0, ""]),
+        (("layout", "joints", 1), ["", "0"]),
+        (("layout", "joints", 1), ["", None]),
+        (("layout", "joints", 1), ["", True]),
+        (("layout", "joints", 1), [None, 0]),
+        (("layout", "tail"), None),
+        (("layout", "tail"), 1),
+        (("layout", "keys"), None),
+        (("layout", "keys"), "page"),
+        (("layout", "keys"), [1]),
+    ],
+)
+def test_a_damaged_tree_or_layout_is_refused(where: tuple[Any, ...], wrong: object) -> None:
+    written = records.write_manifest(TREE)
+    holder: Any = written.metadata
+    for step in where[:-1]:
+        holder = holder[step]
+    holder[where[-1]] = wrong
+    with pytest.raises(CorruptStoreError, match="'some/key' should be a manifest"):
+        records.read_manifest("some/key", written)
+
+
+def test_a_negative_overlap_is_refused() -> None:
+    """By it, a text would be put together of the ends of its chunks."""
+    written = records.write_manifest(TREE)
+    written.metadata["layout"]["joints"][1] = ["", -3]
+    with pytest.raises(CorruptStoreError, match="'some/key' should be a manifest"):
+        records.read_manifest("some/key", written)
+
+
+# --- variations that are a part of their chunk
+
+CONTENT = "One sentence. Another, which is longer. One sentence."
+
+
+def test_a_variation_that_is_a_part_of_its_chunk_is_not_written_again() -> None:
+    texts = [CONTENT, "One sentence.", "Another", "another", "One sentence. ", CONTENT + " "]
+    made = [Variation("piece", None, text, {}) for text in texts]
+    written = records.write_variations("key", made, CONTENT)
+    assert [one["text"] for one in written.metadata["variations"]] == [
+        None,
+        [0, 13],
+        [14, 21],
+        "another",
+        [0, 14],
+        CONTENT + " ",
+    ]
+    assert records.read_variations("v/key", written, CONTENT) == made
+
+
+@given(st.text(min_size=1), st.lists(st.tuples(st.integers(0, 50), st.integers(1, 50))))
+def test_any_part_reads_back(content: str, places: list[tuple[int, int]]) -> None:
+    texts = [content[start : start + length] for start, length in places]
+    made = [Variation("piece", None, text, {}) for text in texts if text]
+    written = records.write_variations("key", made, content)
+    stored = Document("", metadata=json.loads(json.dumps(written.metadata)))
+    assert records.read_variations("v/key", stored, content) == made
+    assert all(not isinstance(one["text"], str) for one in stored.metadata["variations"])
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        [0, len(CONTENT) + 1],
+        [-1, 3],
+        [3, 3],
+        [4, 3],
+        [0],
+        [0, 1, 2],
+        [],
+        ["0", "1"],
+        [0, None],
+        [True, 3],
+        {},
+        7,
+    ],
+)
+def test_a_place_outside_of_the_chunk_is_refused(place: object) -> None:
+    made = [Variation("piece", None, "One", {})]
+    written = records.write_variations("key", made, CONTENT)
+    written.metadata["variations"][0]["text"] = place
+    with pytest.raises(CorruptStoreError, match="'v/key' should be the variations"):
+        records.read_variations("v/key", written, CONTENT)
+
+
+def test_the_variations_of_a_chunk_whose_text_is_lost() -> None:
+    texts = [CONTENT, "One", "something else"]
+    made = [Variation("piece", "T", text, {"n": 1}) for text in texts]
+    written = records.write_variations("key", made, CONTENT)
+    assert records.read_variations("v/key", written, None) == [
+        Variation("piece", "T", text, {"n": 1}) for text in ("", "", "something else")
+    ]

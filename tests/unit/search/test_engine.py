@@ -13,7 +13,7 @@ from langchain_core.vectorstores import InMemoryVectorStore
 
 from langchain_rag._flow import Flow, arun, run
 from langchain_rag._reserved import CHUNK
-from langchain_rag.search.engine import SearchEngine
+from langchain_rag.search.engine import PLAIN, Plan, SearchEngine
 from langchain_rag.testing import (
     CountingEmbeddings,
     Driver,
@@ -58,7 +58,7 @@ class Bench:
         self.asked: list[int] = []
 
     async def search(
-        self, hits: list[str], k: int, limit: int | None = None, **options: Any
+        self, hits: list[str], k: int, limit: int | None = None, plan: Plan = PLAIN
     ) -> list[Any]:
         """Search a store whose hits are these; it never gives more than `limit`."""
 
@@ -71,9 +71,9 @@ class Bench:
             ]
             return rows[: asked if limit is None else min(asked, limit)]
 
-        flow = self.engine.search(fetch, k, **options)
+        flow = self.engine.search(fetch, k, plan)
         found = run(flow) if self.driver.name == "sync" else await arun(flow)
-        return [(document.page_content, value) for document, value in found]
+        return [(hit.chunk.content, hit.value) for hit in found]
 
 
 @pytest.fixture
@@ -93,13 +93,6 @@ async def test_it_widens_past_a_crowd(bench: Bench) -> None:
     # One read a round at most, and no chunk is read twice.
     assert len(bench.docs.reads) <= len(bench.asked)
     assert sum(bench.docs.reads) == 3
-
-
-async def test_a_choice_is_widened_sparingly(bench: Bench) -> None:
-    bench.rag._lifecycle.fan_out = 9
-    hits = ["t0"] * 9 + ["t1"] * 9
-    assert await bench.search(hits, 2, choosing=True) == [("t0", 0), ("t1", 9)]
-    assert bench.asked == [2, 4, 8, 16]
 
 
 async def test_it_stops_where_nothing_more_comes(bench: Bench) -> None:

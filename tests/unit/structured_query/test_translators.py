@@ -1,12 +1,10 @@
-"""Both translators against one plain definition of what a filter means.
+"""The translators for Chroma and for memory against a plain definition of what a filter means.
 
-The definition is SQL's logic of three values: an order comparison with what is missing or of
-another type is unknown, `not` of unknown is unknown, and only what is true passes.
+`test_stores_agree.py` has the others.
 """
 
 import datetime as dt
 import math
-import operator
 import uuid
 from typing import cast
 
@@ -28,6 +26,14 @@ from langchain_core.vectorstores import InMemoryVectorStore
 from langchain_rag.errors import ConfigurationError
 from langchain_rag.structured_query import ChromaTranslator, InMemoryTranslator
 from langchain_rag.testing import CountingEmbeddings
+from tests.unit.structured_query.reference import (
+    EXACT,
+    LISTS,
+    ORDER,
+    compared,
+    meaning,
+    trees,
+)
 
 
 def parse(filter_text):
@@ -35,73 +41,18 @@ def parse(filter_text):
     return cast("FilterDirective", get_parser().parse(filter_text))
 
 
-ORDER = {
-    Comparator.LT: operator.lt,
-    Comparator.LTE: operator.le,
-    Comparator.GT: operator.gt,
-    Comparator.GTE: operator.ge,
-}
-EXACT = [Comparator.EQ, Comparator.NE]
-LISTS = [Comparator.IN, Comparator.NIN]
-
-
-def kind(value):
-    return {bool: "bool", int: "number", float: "number", str: "text"}.get(type(value))
-
-
-def same(value, wanted):
-    return kind(value) == kind(wanted) and value == wanted
-
-
-def meaning(directive, metadata):
-    """True, False, or None for unknown."""
-    if isinstance(directive, Operation):
-        parts = [meaning(argument, metadata) for argument in directive.arguments]
-        if directive.operator is Operator.NOT:
-            return None if parts[0] is None else not parts[0]
-        decisive = directive.operator is Operator.OR
-        if decisive in parts:
-            return decisive
-        return None if None in parts else not decisive
-    value, wanted = metadata.get(directive.attribute), directive.value
-    if directive.comparator in ORDER:
-        if kind(value) != kind(wanted) or kind(value) == "bool":
-            return None
-        return ORDER[directive.comparator](value, wanted)
-    found = any(
-        same(value, item) for item in (wanted if isinstance(wanted, list) else [wanted])
-    )
-    return found == (directive.comparator in (Comparator.EQ, Comparator.IN))
-
-
 numbers = st.integers(-2, 2) | st.sampled_from([-1.5, -1.0, -0.5, 0.5, 1.0, 1.5])
 texts = st.sampled_from(["", "a", "B", "b", "1", "é"])
 scalars = numbers | texts | st.booleans()
 lists = st.lists(scalars, max_size=4)
-attributes = st.sampled_from(["a", "b", "c"])
+ATTRIBUTES = ["a", "b", "c"]
 
 
-def trees(ordered):
-    comparisons = (
-        st.builds(Comparison, st.sampled_from(EXACT), attributes, scalars)
-        | st.builds(Comparison, st.sampled_from(list(ORDER)), attributes, ordered)
-        | st.builds(
-            Comparison, st.sampled_from(LISTS), attributes, st.lists(scalars, max_size=4)
-        )
-    )
-    return st.recursive(
-        comparisons,
-        lambda inner: (
-            st.builds(
-                Operation,
-                st.sampled_from([Operator.AND, Operator.OR]),
-                st.lists(inner, min_size=1, max_size=3),
-            )
-            | st.builds(
-                Operation, st.just(Operator.NOT), st.lists(inner, min_size=1, max_size=1)
-            )
-        ),
-        max_leaves=8,
+def comparisons(ordered):
+    return (
+        compared(EXACT, ATTRIBUTES, scalars)
+        | compared(ORDER, ATTRIBUTES, ordered)
+        | compared(LISTS, ATTRIBUTES, lists)
     )
 
 
@@ -115,7 +66,7 @@ ROWS = [
 IDS = {str(uuid.UUID(int=number)): row for number, row in enumerate(ROWS)}
 
 
-@given(tree=trees(scalars))
+@given(tree=trees(comparisons(scalars)))
 def test_in_memory_means_what_it_should(tree):
     predicate = InMemoryTranslator().visit_structured_query(StructuredQuery("", tree))[1][
         "filter"
@@ -142,7 +93,7 @@ def chroma():
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(tree=trees(numbers))
+@given(tree=trees(comparisons(numbers)))
 def test_chroma_means_what_it_should(chroma, tree):
     where = ChromaTranslator().visit_structured_query(StructuredQuery("", tree))[1]["filter"]
     found = set(chroma.get(where=where)["ids"])

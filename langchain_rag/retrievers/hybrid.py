@@ -1,0 +1,171 @@
+"""Words and vectors, fused by rank."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from functools import partial
+from typing import Annotated, Any, Final, TypeAlias
+
+from langchain_core.documents import Document
+from langchain_core.structured_query import FilterDirective
+from pydantic import Field, PrivateAttr, SkipValidation
+from typing_extensions import override
+
+from langchain_rag._flow import Flow, arun, call, call_counted, gather, run
+from langchain_rag._together import arun_together, run_together
+from langchain_rag.errors import ConfigurationError
+from langchain_rag.lexical import LexicalSearch
+from langchain_rag.retrievers._base import RAGRetriever
+from langchain_rag.retrievers._filters import directive_of
+from langchain_rag.retrievers.lexical import dense_hits, lexical_hits, search_of
+from langchain_rag.search.answers import answers
+from langchain_rag.search.engine import Hit
+from langchain_rag.search.wanted import wanted_of
+
+logger = logging.getLogger(__name__)
+
+Side: TypeAlias = "list[Hit[float]] | Exception"
+Weight = Annotated[float, Field(ge=0)]
+
+_FETCHED: Final = 20
+"""Chunks that each side finds at least, so that what both find a little can come first."""
+
+
+class HybridRetriever(RAGRetriever):
+    """Finds chunks by their words and by their variations' vectors, and fuses both by rank.
+
+    Reciprocal rank fusion (Cormack, Clarke and Buettcher, "Reciprocal Rank Fusion outperforms
+    Condorcet and individual Rank Learning Methods", 2009): a chunk gets `weight / (c + rank)`
+    from each side that finds it. Both sides run at the same time. Where one fails, the other
+    answers, with a warning in the log; where both fail, that is an error.
+
+    The side of the words is `LexicalRetriever`'s, and needs what that needs. With
+    `match_details`, a chunk's kind and text are those of the side that ranks it higher, its
+    score is the fused one, and its rank that of the fused list.
+
+    Attributes:
+        weights: Of the vectors, and of the words.
+        c: How little the first ranks count more than those after them.
+        fetch_k: Chunks that each side finds; by default 4 times `k`, at least 20.
+        filter: Which chunks count: a `Comparison` or `Operation` of LangChain's structured
+            queries, or a dict of metadata keys and the values that they must have.
+        language: Of the texts, for an index in memory.
+        fallback: Not needed here, since one side answers where the other fails.
+    """
+
+    fallback: bool = False
+    weights: tuple[Weight, Weight] = (0.5, 0.5)
+    c: float = Field(default=60, ge=0)
+    fetch_k: int | None = Field(default=None, ge=1)
+    filter: SkipValidation[FilterDirective | dict[str, Any] | None] = None
+    language: str = "english"
+
+    _search: LexicalSearch = PrivateAttr()
+
+    def __init__(self, **fields: Any) -> None:
+        super().__init__(**fields)
+        # Not in a validator: pydantic would put an error of its own in place of ours.
+        if not any(self.weights):
+            message = "weights are (0, 0), so that nothing could be found: give one above 0."
+            raise ConfigurationError(message)
+        self._search = search_of(self._queries, self.language)
+        directive_of(self.filter)
+
+    @override
+    def _answer(self, query: str, k: int | None, given: dict[str, Any]) -> Flow[list[Document]]:
+        if self.filter is not None:
+            given = {"filter": self.filter, **given}
+        return (yield from super()._answer(query, k, given))
+
+    @override
+    def _found(self, query: str, k: int, options: dict[str, Any]) -> Flow[list[Document]]:
+        queries = self._queries
+        wanted, rest = wanted_of(options)
+        directive = directive_of(rest.pop("filter", None))
+        fetched = max(k, self.fetch_k or max(4 * k, _FETCHED))
+        by_vectors = dense_hits(queries, query, fetched, options, directive)
+        by_words = lexical_hits(
+            queries, self._search, query, fetched, wanted=wanted, directive=directive
+        )
+        both = _both(by_vectors, by_words, queries.lifecycle.stores.any_thread)
+        sides: list[Side] = yield from call(
+            partial(run_together, both, 2), partial(arun_together, both, 2)
+        )
+        fused = fuse(_sound(sides), self.weights, self.c)
+        found = yield from answers(queries.lifecycle, _ordered(fused)[:k], wanted)
+        return [document for document, _ in found]
+
+
+def fuse(
+    sides: Sequence[Sequence[Hit[float]]], weights: Sequence[float], c: float
+) -> list[Hit[float]]:
+    """Fuse lists of chunks by rank.
+
+    Args:
+        sides: Lists, best first; no chunk twice in one of them.
+        weights: Of each list.
+        c: How little the first ranks count more than those after them.
+
+    Returns:
+        One hit for each chunk, that of the list which gives it most, with its sum.
+    """
+    sums: dict[str, float] = {}
+    best: dict[str, tuple[float, Hit[float]]] = {}
+    for hits, weight in zip(sides, weights, strict=True):
+        if not weight:
+            continue
+        for rank, hit in enumerate(hits, start=1):
+            key, part = hit.chunk.key, weight / (c + rank)
+            sums[key] = sums.get(key, 0.0) + part
+            if key not in best or part > best[key][0]:
+                best[key] = part, hit
+    return [
+        Hit(hit.chunk, hit.variation, sums[key], hit.rank) for key, (_, hit) in best.items()
+    ]
+
+
+def _ordered(fused: list[Hit[float]]) -> list[Hit[float]]:
+    # Sorting keeps the order of equals: the vectors' before the words'.
+    ordered = sorted(fused, key=lambda hit: -hit.value)
+    return [
+        Hit(hit.chunk, hit.variation, hit.value, rank)
+        for rank, hit in enumerate(ordered, start=1)
+    ]
+
+
+def _both(
+    by_vectors: Flow[list[Hit[float]]], by_words: Flow[list[Hit[float]]], any_thread: bool
+) -> Flow[list[Side]]:
+    """Run both sides, and return what each found or raised."""
+    beside = call_counted if any_thread else call
+    # The words in a thread of their own, the vectors where the caller is.
+    aside = beside(partial(run, _caught(by_words)), partial(arun, _caught(by_words)))
+    flows: list[Flow[Side]] = [aside, _caught(by_vectors)]
+    words, vectors = yield from gather(flows)
+    return [vectors, words]
+
+
+def _caught(side: Flow[list[Hit[float]]]) -> Flow[Side]:
+    try:
+        return (yield from side)
+    except Exception as error:  # noqa: BLE001 - the other side may answer
+        return error
+
+
+def _sound(sides: Sequence[Side]) -> list[list[Hit[float]]]:
+    failed = [side for side in sides if isinstance(side, Exception)]
+    for error in failed:
+        if isinstance(error, ConfigurationError):  # which would fail again
+            raise error
+    if len(failed) == len(sides):
+        raise failed[0]
+    for name, side in zip(("vectors", "words"), sides, strict=True):
+        if isinstance(side, Exception):
+            logger.warning(
+                "The search by %s failed (%s: %s); the other half of the hybrid answers.",
+                name,
+                type(side).__name__,
+                side,
+            )
+    return [[] if isinstance(side, Exception) else side for side in sides]

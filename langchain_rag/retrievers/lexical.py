@@ -1,0 +1,216 @@
+"""Chunks by their words."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any, Final
+from weakref import WeakKeyDictionary
+
+from langchain_core.documents import Document
+from langchain_core.structured_query import FilterDirective
+from pydantic import PrivateAttr, SkipValidation
+from typing_extensions import override
+
+from langchain_rag._documents import document_of
+from langchain_rag._flow import Flow, call
+from langchain_rag._reserved import KIND
+from langchain_rag.errors import ConfigurationError
+from langchain_rag.lexical import LexicalSearch, lexical_search_of
+from langchain_rag.lexical.texts import prefix_of
+from langchain_rag.lifecycle.records import ChunkRecord
+from langchain_rag.retrievers._base import RAGRetriever
+from langchain_rag.retrievers._filters import directive_of, native_of, predicate_of
+from langchain_rag.search.answers import answers
+from langchain_rag.search.engine import Hit
+from langchain_rag.search.queries import Queries
+from langchain_rag.search.wanted import Wanted, wanted_of
+
+logger = logging.getLogger(__name__)
+
+_WIDEN: Final = 4
+
+_searches: WeakKeyDictionary[Any, dict[str, LexicalSearch]] = WeakKeyDictionary()
+"""By the lifecycle of a store and language: an index in memory serves all its retrievers."""
+
+
+class LexicalRetriever(RAGRetriever):
+    """Finds chunks by their words, ranked by BM25.
+
+    A chunk need not have all words of the query; rare ones count more. Words are compared by
+    their stems, and very common ones are left out. Headings (`Header 1`, `title`, ...) count
+    as text. With a `SQLDocStore` that has `full_text`, its index is searched; with another
+    docstore one in memory (bm25s), made of its chunks. Nothing in a query is syntax.
+
+    Scores, which `match_details` shows, are BM25's, and the kind is `"text"`. `kinds`, which
+    are kinds of variation, do not matter to words.
+
+    Attributes:
+        filter: Which chunks count: a `Comparison` or `Operation` of LangChain's structured
+            queries, or a dict of metadata keys and the values that they must have.
+        language: Of the texts, for an index in memory.
+
+    Example:
+        >>> from langchain_core.embeddings import DeterministicFakeEmbedding
+        >>> from langchain_core.vectorstores import InMemoryVectorStore
+        >>> from langchain_rag import RAGVectorStore
+        >>> from langchain_rag.retrievers import LexicalRetriever
+        >>> rag, _ = RAGVectorStore.from_vs_in_sql(
+        ...     InMemoryVectorStore(DeterministicFakeEmbedding(size=8)), db_url="sqlite://"
+        ... )
+        >>> documents = [{"source": "a"}, {"source": "b"}]
+        >>> _ = rag.add_texts(["Euclid's elements", "Euler's numbers"], documents)
+        >>> retriever = LexicalRetriever(vectorstore=rag, k=1)
+        >>> [found.page_content for found in retriever.invoke("What is a number?")]
+        ["Euler's numbers"]
+    """
+
+    filter: SkipValidation[FilterDirective | dict[str, Any] | None] = None
+    language: str = "english"
+
+    _search: LexicalSearch = PrivateAttr()
+
+    def __init__(self, **fields: Any) -> None:
+        super().__init__(**fields)
+        # Not in a validator: pydantic would put an error of its own in place of ours.
+        self._search = search_of(self._queries, self.language)
+        directive_of(self.filter)
+
+    @override
+    def _answer(self, query: str, k: int | None, given: dict[str, Any]) -> Flow[list[Document]]:
+        if self.filter is not None:
+            given = {"filter": self.filter, **given}
+        return (yield from super()._answer(query, k, given))
+
+    @override
+    def _found(self, query: str, k: int, options: dict[str, Any]) -> Flow[list[Document]]:
+        queries = self._queries
+        wanted, rest = wanted_of(options)
+        directive = directive_of(rest.pop("filter", None))
+        try:
+            hits = yield from lexical_hits(
+                queries, self._search, query, k, wanted=wanted, directive=directive
+            )
+        except ConfigurationError:
+            raise
+        except Exception as error:
+            if not self.fallback:
+                raise
+            # Here, where the filter can be put into the wrapped store's words.
+            logger.warning(
+                "%s failed (%s: %s); plain search answers instead.",
+                type(self).__name__,
+                type(error).__name__,
+                error,
+            )
+            hits = yield from dense_hits(queries, query, k, options, directive)
+        found = yield from answers(queries.lifecycle, hits, wanted)
+        return [document for document, _ in found]
+
+
+def search_of(queries: Queries, language: str) -> LexicalSearch:
+    """Return what searches the chunks of a store by words.
+
+    Args:
+        queries: Of the store.
+        language: Of the texts, for an index in memory.
+
+    Raises:
+        ConfigurationError: Its docstore keeps no index, and none can be made.
+    """
+    known = _searches.setdefault(queries.lifecycle, {})
+    if language not in known:
+        known[language] = lexical_search_of(queries.lifecycle.stores.docstore, language)
+    return known[language]
+
+
+def lexical_hits(
+    queries: Queries,
+    search: LexicalSearch,
+    query: str,
+    k: int,
+    *,
+    wanted: Wanted,
+    directive: FilterDirective | None,
+) -> Flow[list[Hit[float]]]:
+    """Find chunks by their words.
+
+    Args:
+        queries: Of the store.
+        search: Searches its docstore.
+        query: A text.
+        k: Chunks wanted.
+        wanted: What else is.
+        directive: A filter.
+
+    Returns:
+        One hit for each chunk, best first, with BM25's score; for each document with
+        `return_documents`.
+    """
+    keys = queries.lifecycle.keys
+    prefix = prefix_of(keys.chunk(""))
+    passes = _passes(wanted, directive)
+    if wanted.nothing:
+        return []
+    hits: list[Hit[float]] = []
+    documents: set[str] = set()
+    looked, asked = 0, k if passes is None else _WIDEN * k
+    while True:
+        found = yield from call(
+            search.lexical_search, search.alexical_search, query, asked, prefix=prefix
+        )
+        new = [(key.removeprefix(prefix), score) for key, score in found[looked:]]
+        chunks = yield from queries.engine.chunks([key for key, _ in new])
+        for rank, (key, score) in enumerate(new, start=looked + 1):
+            chunk = chunks.get(key)
+            if chunk is None or (passes is not None and not passes(chunk)):
+                continue
+            if wanted.return_documents and chunk.document_id in documents:
+                continue
+            documents.add(chunk.document_id)
+            variation = document_of(chunk.content, {KIND: "text"}, None)
+            hits.append(Hit(chunk, variation, score, rank))
+        if len(hits) >= k or len(found) < asked:
+            return hits[:k]
+        looked, asked = len(found), asked * _WIDEN
+
+
+def dense_hits(
+    queries: Queries,
+    query: str,
+    k: int,
+    options: dict[str, Any],
+    directive: FilterDirective | None,
+) -> Flow[list[Hit[float]]]:
+    """Find chunks by vectors.
+
+    Args:
+        queries: Of the store.
+        query: A text.
+        k: Chunks wanted.
+        options: Arguments of the store's searches.
+        directive: A filter, in place of the options'.
+
+    Returns:
+        One hit for each chunk, best first.
+    """
+    rest = {key: value for key, value in options.items() if key != "filter"}
+    if directive is not None:
+        rest |= native_of(directive, queries.lifecycle.stores.vectorstore)
+    return (yield from queries.hits(query, k, rest))
+
+
+def _passes(
+    wanted: Wanted, directive: FilterDirective | None
+) -> Callable[[ChunkRecord], bool] | None:
+    within = wanted.within
+    predicate = None if directive is None else predicate_of(directive)
+    if within is None and predicate is None:
+        return None
+
+    def passes(chunk: ChunkRecord) -> bool:
+        if within is not None and chunk.document_id not in within:
+            return False
+        return predicate is None or predicate(chunk.public())
+
+    return passes

@@ -1,0 +1,30 @@
+"""From a store to its searches, for what stands beside it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from langchain_rag.errors import ConfigurationError
+from langchain_rag.search.queries import Queries
+
+if TYPE_CHECKING:
+    from langchain_core.vectorstores import VectorStore
+
+
+def queries_of(store: VectorStore) -> Queries:
+    """Return what a `RAGVectorStore` searches with.
+
+    Args:
+        store: The store.
+
+    Raises:
+        ConfigurationError: It is another kind of store.
+    """
+    queries = cast("object", getattr(store, "_queries", None))
+    if isinstance(queries, Queries):
+        return queries
+    message = (
+        f"vectorstore is a {type(store).__name__}; this retriever needs a RAGVectorStore, "
+        "which knows chunks and their documents."
+    )
+    raise ConfigurationError(message)

@@ -1,0 +1,128 @@
+"""Whole documents, put together from their chunks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from langchain_core.documents import Document
+
+from langchain_rag._documents import document_of
+from langchain_rag._flow import Flow
+from langchain_rag.lifecycle import codec
+from langchain_rag.lifecycle.manifest import Manifest
+from langchain_rag.lifecycle.records import ChunkRecord
+from langchain_rag.lifecycle.write import Lifecycle
+
+_BETWEEN: Final = "\n\n"
+"""Between chunks that are no parts of their document's text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """A document, put together.
+
+    Attributes:
+        document_id: Its id.
+        text: Its text; to the letter where its chunks are parts of it, else its chunks one
+            below the other.
+        metadata: Its metadata, encoded.
+        starts: Where each chunk begins in the text, by chunk key.
+    """
+
+    document_id: str
+    text: str
+    metadata: dict[str, Any]
+    starts: dict[str, int]
+
+    def public(self) -> Document:
+        """Return it as a search returns it."""
+        return document_of(self.text, codec.decode(self.metadata), self.document_id)
+
+
+def manifests_of(
+    lifecycle: Lifecycle, document_ids: Sequence[str]
+) -> Flow[dict[str, Manifest]]:
+    """Read the manifests of documents.
+
+    Args:
+        lifecycle: Whose documents.
+        document_ids: Their ids.
+
+    Returns:
+        The manifests by document id; none for a document that is gone.
+
+    Raises:
+        CorruptStoreError: One of them cannot be read.
+    """
+    ids = list(dict.fromkeys(document_ids))
+    keys = [lifecycle.keys.manifest(id_) for id_ in ids]
+    found = yield from lifecycle.stores.mget(keys)
+    return {
+        id_: lifecycle.reader.manifest(key, value)
+        for id_, key, value in zip(ids, keys, found, strict=True)
+        if value is not None
+    }
+
+
+def wholes(lifecycle: Lifecycle, document_ids: Sequence[str]) -> Flow[dict[str, Whole]]:
+    """Read documents.
+
+    Args:
+        lifecycle: Whose documents.
+        document_ids: Their ids.
+
+    Returns:
+        The documents by id; none for one that is gone.
+
+    Raises:
+        CorruptStoreError: A record cannot be read.
+    """
+    manifests = yield from manifests_of(lifecycle, document_ids)
+    keys = {
+        id_: [lifecycle.keys.chunk(e.key) for e in manifest.chunks if e.level == 0]
+        for id_, manifest in manifests.items()
+    }
+    every = [key for some in keys.values() for key in some]
+    found = dict(zip(every, (yield from lifecycle.stores.mget(every)), strict=True))
+    read = lifecycle.reader.chunk
+    return {
+        id_: _whole(
+            manifest, [read(key, found[key]) for key in keys[id_] if found[key] is not None]
+        )
+        for id_, manifest in manifests.items()
+    }
+
+
+def _whole(manifest: Manifest, chunks: list[ChunkRecord]) -> Whole:
+    texts = [chunk.content for chunk in chunks]
+    layout = manifest.layout
+    if layout is None or len(layout.joints) != len(chunks):
+        starts: list[int] = []
+        length = 0
+        for text in texts:
+            starts.append(length)
+            length += len(text) + len(_BETWEEN)
+        text = _BETWEEN.join(texts)
+    else:
+        starts, text = layout.starts(texts), layout.join(texts)
+    return Whole(
+        manifest.document_id,
+        text,
+        _shared(chunks, None if layout is None else layout.keys),
+        {chunk.key: start for chunk, start in zip(chunks, starts, strict=True)},
+    )
+
+
+def _shared(chunks: Sequence[ChunkRecord], keys: Sequence[str] | None) -> dict[str, Any]:
+    """Return the metadata that all chunks have from their document."""
+    if not chunks:
+        return {}
+    first = chunks[0].metadata
+    return {
+        key: value
+        for key, value in first.items()
+        if (keys is None or key in keys)
+        and all(chunk.metadata.get(key) == value for chunk in chunks)
+    }
