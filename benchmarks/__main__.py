@@ -26,6 +26,7 @@ MODULES = {
     "quality": "benchmarks.quality",
     "docstore": "benchmarks.docstore",
     "retrieval": "benchmarks.retrieval",
+    "lexical": "benchmarks.lexical",
 }
 PACKAGES = (
     "langchain-rag",

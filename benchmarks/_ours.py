@@ -19,14 +19,8 @@ from benchmarks._units import (
     splitter,
 )
 from langchain_rag import CopyDocumentTransformer, LazyDocumentTransformer, RAGVectorStore
-from langchain_rag.document_transformers import (
-    DocumentTransformerPipeline,
-    HierarchicalSplitter,
-    SentenceSplitter,
-)
+from langchain_rag.document_transformers import HierarchicalSplitter, SentenceSplitter
 from langchain_rag.retrievers import AutoMergingRetriever, SentenceWindowRetriever
-
-OFFSET = "offset"
 
 
 class StoredQuestions(LazyDocumentTransformer):
@@ -41,16 +35,6 @@ class StoredQuestions(LazyDocumentTransformer):
     def transform_document(self, document: Document) -> Iterable[Document]:
         for text in self._questions[document.metadata["source"]]:
             yield Document(text, metadata=document.metadata)
-
-
-class Placed(LazyDocumentTransformer):
-    """Writes down where a chunk begins, since a window says where it begins in its chunk."""
-
-    version = "1"
-
-    def transform_document(self, document: Document) -> Iterable[Document]:
-        document.metadata[OFFSET] = document.metadata["start_index"]
-        yield document
 
 
 def plain(data: DataSet, store: VectorStore, size: int | None) -> Found:
@@ -98,19 +82,9 @@ def hybrid(rag: RAGVectorStore) -> Found:
 
 def sentence_window(data: DataSet, store: VectorStore) -> Found:
     """Search sentences, return the windows around them."""
-    chunked = DocumentTransformerPipeline([splitter(data.sizes[-2]), Placed()])
-    rag = _filled(data, store, chunked, SentenceSplitter())
+    rag = _filled(data, store, splitter(data.sizes[-2]), SentenceSplitter())
     retriever = SentenceWindowRetriever(vectorstore=rag, window=WINDOW, fallback=False)
-
-    def search(query: str, k: int) -> list[Passage]:
-        found = []
-        for document in retriever.invoke(query, k=k):
-            start = document.metadata[OFFSET] + document.metadata["start_index"]
-            end = start + len(document.page_content)
-            found.append(Passage(document.metadata["source"], start, end))
-        return found
-
-    return search
+    return _retrieved(retriever)
 
 
 def auto_merging(data: DataSet, store: VectorStore) -> Found:

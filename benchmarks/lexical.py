@@ -34,9 +34,9 @@ from langchain_rag.lexical.bm25 import K1, B
 
 K = 10
 WARM = 50
-WEIGHTS = ((0.3, 0.7), (0.4, 0.6), (0.5, 0.5), (0.6, 0.4), (0.7, 0.3))
-CS = (10, 60)
-DEPTHS = (20, 40, 100)
+WEIGHTS = ((0.1, 0.9), (0.3, 0.7))
+CS = (60,)
+DEPTHS = (100,)
 
 Ask = Callable[[str], list[str]]
 
@@ -57,7 +57,7 @@ def quality(data: str, name: str, postgres: str) -> dict[str, Any]:
     }
     for c in CS:
         for weights in WEIGHTS:
-            fused = rag.as_hybrid_retriever(weights, c=c, k=K)
+            fused = rag.as_hybrid_retriever(K, weights, c)
             asked[f"hybrid, {weights}, c={c}"] = partial(_ids, fused.invoke)
     for fetch_k in DEPTHS:
         deep = rag.as_hybrid_retriever(k=K, fetch_k=fetch_k)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from langchain_rag._documents import copied, document_of
 from langchain_rag._reserved import NODE, without_reserved
@@ -52,8 +52,8 @@ class DocumentSummaryTransformer(LazyDocumentTransformer):
     variation cache it costs the part it is in, its neighbour at times, and what is above.
 
     Args:
-        splitter: Cuts documents into chunks: any document transformer.
         llm: A chat model or a completion model.
+        splitter: Cuts documents into chunks: any document transformer.
         prompt: A prompt template, or its text, with the variable `context`: the document, a
             part of it, or summaries of parts with blank lines between.
         max_length: What the text in one prompt may measure.
@@ -71,8 +71,8 @@ class DocumentSummaryTransformer(LazyDocumentTransformer):
         >>> from langchain_core.language_models import FakeListChatModel
         >>> from langchain_text_splitters import CharacterTextSplitter
         >>> transformer = DocumentSummaryTransformer(
-        ...     CharacterTextSplitter(separator=" ", chunk_size=7, chunk_overlap=0),
         ...     FakeListChatModel(responses=["Both kinds of maths."]),
+        ...     CharacterTextSplitter(separator=" ", chunk_size=7, chunk_overlap=0),
         ... )
         >>> made = transformer.transform_documents([Document("pure applied")])
         >>> [(one.page_content, one.metadata["level"]) for one in made]
@@ -82,23 +82,10 @@ class DocumentSummaryTransformer(LazyDocumentTransformer):
     kind: ClassVar[str | None] = "document_summary"
     window_size: int = 32
 
-    @classmethod
-    def from_llm(
-        cls, llm: Model, splitter: BaseDocumentTransformer, **options: Any
-    ) -> DocumentSummaryTransformer:
-        """Make a transformer for a model, as this package's others are made.
-
-        Args:
-            llm: A chat model or a completion model.
-            splitter: Makes the chunks.
-            **options: Further arguments of the constructor.
-        """
-        return cls(splitter, llm, **options)
-
     def __init__(
         self,
-        splitter: BaseDocumentTransformer,
         llm: Model,
+        splitter: BaseDocumentTransformer,
         *,
         prompt: Prompt = DOCUMENT_PROMPT,
         max_length: int = 24_000,

@@ -60,8 +60,8 @@ class RaptorTransformer(LazyDocumentTransformer):
     A dry run embeds nothing, and reckons with clusters of five.
 
     Args:
-        splitter: Cuts documents into chunks: any document transformer.
         llm: A chat model or a completion model.
+        splitter: Cuts documents into chunks: any document transformer.
         embeddings: For clustering.
         prompt: A prompt template, or its text, with the variable `context`: the texts of a
             cluster in reading order, with blank lines between.
@@ -84,8 +84,8 @@ class RaptorTransformer(LazyDocumentTransformer):
         >>> from langchain_core.language_models import FakeListChatModel
         >>> from langchain_text_splitters import CharacterTextSplitter
         >>> raptor = RaptorTransformer(
-        ...     CharacterTextSplitter(separator=" ", chunk_size=7, chunk_overlap=0),
         ...     FakeListChatModel(responses=["Both kinds of maths."]),
+        ...     CharacterTextSplitter(separator=" ", chunk_size=7, chunk_overlap=0),
         ...     DeterministicFakeEmbedding(size=8),
         ... )
         >>> made = raptor.transform_documents([Document("pure applied")])
@@ -95,28 +95,10 @@ class RaptorTransformer(LazyDocumentTransformer):
 
     window_size: int = 8
 
-    @classmethod
-    def from_llm(
-        cls,
-        llm: Model,
-        splitter: BaseDocumentTransformer,
-        embeddings: Embeddings,
-        **options: Any,
-    ) -> RaptorTransformer:
-        """Make a transformer for a model, as this package's others are made.
-
-        Args:
-            llm: A chat model or a completion model.
-            splitter: Makes the leaves.
-            embeddings: What is clustered by.
-            **options: Further arguments of the constructor.
-        """
-        return cls(splitter, llm, embeddings, **options)
-
     def __init__(
         self,
-        splitter: BaseDocumentTransformer,
         llm: Model,
+        splitter: BaseDocumentTransformer,
         embeddings: Embeddings,
         *,
         prompt: Prompt = CLUSTER_PROMPT,

@@ -104,8 +104,9 @@ def _strings(value: Any) -> Iterable[str]:
 
 
 def _texts(variations: Any) -> Iterable[str]:
-    rows = cast("list[Any]", variations) if isinstance(variations, list) else []
-    for row in rows:
+    if not isinstance(variations, list):
+        return
+    for row in cast("Iterable[Any]", variations):
         text: Any = cast("dict[str, Any]", row).get("text") if isinstance(row, dict) else None
         if isinstance(text, str):  # what is a part of the chunk's is not written out again
             yield text

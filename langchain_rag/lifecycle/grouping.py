@@ -6,7 +6,7 @@ hash in its manifest tells whether a group is what its members say, without read
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -222,17 +222,3 @@ class Grouping:
                 if value is not None
             ]
         return found
-
-
-def wanted_by(filter_: Wanted | Mapping[str, Any] | None) -> Wanted | None:
-    """Turn a filter into a function of metadata.
-
-    Args:
-        filter_: Keys and the values they must have, or such a function.
-    """
-    if filter_ is None or callable(filter_):
-        return filter_
-    wanted = dict(filter_)
-    return lambda metadata: all(
-        key in metadata and metadata[key] == value for key, value in wanted.items()
-    )

@@ -104,6 +104,12 @@ class Manifest:
             entry.incomplete for entry in self.chunks
         )
 
+    @property
+    def lowest(self) -> list[ChunkEntry]:
+        """The chunks nearest to the document's own text, in reading order."""
+        level = min((entry.level for entry in self.chunks), default=0)
+        return [entry for entry in self.chunks if entry.level == level]
+
     def entry(self, chunk_key: str) -> ChunkEntry | None:
         """Return the entry of a chunk, None where the document has no such chunk."""
         return next((entry for entry in self.chunks if entry.key == chunk_key), None)

@@ -87,12 +87,10 @@ def change_of(
         whole=len(chunks) == 1 and chunks[0].record.whole,
         chunks=tuple(chunk.entry for chunk in chunks),
         ignored=tuple(sorted(ignored)),
-        layout=layout_of(
-            source.content,
-            [chunk.record.content for chunk in chunks if chunk.place.level == 0],
-            source.metadata,
-        ),
     )
+    texts = {chunk.record.key: chunk.record.content for chunk in chunks}
+    lowest = [texts[entry.key] for entry in new.lowest]
+    new = replace(new, layout=layout_of(source.content, lowest, source.metadata))
     # A chunk that became its whole document, or ceased to be, changes its public id, which
     # only the docstore knows.
     rewritten = [

@@ -311,8 +311,12 @@ def _read_layout(value: object) -> Layout | None:
     if value is None:
         return None
     data = _dict(value)
+    joints = tuple((_str(gap), _int(overlap)) for gap, overlap in _list(data["joints"]))
+    if any(overlap < 0 for _, overlap in joints):
+        message = "chunks overlap by less than nothing"
+        raise ValueError(message)
     return Layout(
-        joints=tuple((_str(gap), _int(overlap)) for gap, overlap in _list(data["joints"])),
+        joints=joints,
         tail=_str(data["tail"]),
         keys=tuple(_str(key) for key in _list(data["keys"])),
     )

@@ -103,17 +103,18 @@ def check_documents(
     return sources
 
 
-def check_list(ids: object) -> None:
+def check_list(ids: object, name: str = "ids") -> None:
     """Refuse one text where a list of ids is due: its letters would be taken for ids.
 
     Args:
         ids: What the user gave.
+        name: Of the argument.
 
     Raises:
         InvalidDocumentError: It is one text.
     """
     if isinstance(ids, str):
-        message = f"ids must be a list of ids, not the text {ids!a}. Give [{ids!a}] instead."
+        message = f"{name} must be a list, not the text {ids!a}. Give [{ids!a}] instead."
         raise InvalidDocumentError(message)
 
 

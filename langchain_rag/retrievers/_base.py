@@ -35,7 +35,7 @@ class RAGRetriever(BaseRetriever):
         vectorstore: The store.
         k: Documents wanted.
         search_kwargs: Further arguments of the store's searches: `filter`, `kinds`,
-            `match_details`, ...
+            `match_details`, ...; laid over the store's own.
         fallback: Whether plain search answers where this way of retrieving fails, with a
             warning in the log. An argument that cannot work is an error in any case.
     """
@@ -70,14 +70,14 @@ class RAGRetriever(BaseRetriever):
         """
 
     def _answer(self, query: str, k: int | None, given: dict[str, Any]) -> Flow[list[Document]]:
-        options = {**self.search_kwargs, **given}
+        options = {**self._queries.defaults, **self.search_kwargs, **given}
         wanted = options.pop("k", self.k) if k is None else k
         if wanted <= 0:
             return []
         try:
             return (yield from self._found(query, wanted, options))
-        except ConfigurationError:
-            raise
+        except (ConfigurationError, TypeError):
+            raise  # an argument that no search takes; plain search would not, either
         except Exception as error:
             if not self.fallback:
                 raise

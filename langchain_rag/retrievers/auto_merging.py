@@ -12,7 +12,7 @@ from langchain_rag._flow import Flow
 from langchain_rag._reserved import MATCH
 from langchain_rag.errors import ConfigurationError
 from langchain_rag.retrievers._base import RAGRetriever
-from langchain_rag.retrievers.merging import Merged, merge, tree_of
+from langchain_rag.retrievers.merging import Merged, apart, merge, tree_of
 from langchain_rag.search.answers import details
 from langchain_rag.search.wanted import wanted_of
 from langchain_rag.search.whole import manifests_of
@@ -32,8 +32,8 @@ class AutoMergingRetriever(RAGRetriever):
 
     Attributes:
         threshold: Share of the children that have to be found, above 0 and up to 1.
-        fetch_k: Leaves to find at first, by default three times `k`; more where so many of
-            them are merged that fewer than `k` chunks are left.
+        fetch_k: Leaves to find, by default three times `k`. Where so many of them are merged
+            that fewer than `k` chunks are left, further leaves follow as they are.
 
     Example:
         >>> from langchain_core.embeddings import DeterministicFakeEmbedding
@@ -65,13 +65,18 @@ class AutoMergingRetriever(RAGRetriever):
             raise ConfigurationError(message)
         question = yield from queries.ask(query)
         asked, got = max(k, self.fetch_k or 3 * k), -1
+        chosen: list[Merged] = []
         while True:
             hits = yield from queries.hits(question, asked, options)
             manifests = yield from manifests_of(
                 queries.lifecycle, [hit.chunk.document_id for hit in hits]
             )
+            tree = tree_of(manifests.values())
             found = [Merged(hit.chunk.key, hit.value, rank) for rank, hit in enumerate(hits)]
-            chosen = merge(found, tree_of(manifests.values()), self.threshold)
+            # Only what was found at first is merged: the further one looks, the more of
+            # everything is found.
+            chosen = chosen or merge(found, tree, self.threshold)
+            chosen += apart(found, chosen, tree)
             if len(chosen) >= k or len(hits) < asked or len(hits) <= got:
                 break
             asked, got = asked * 2, len(hits)

@@ -92,13 +92,17 @@ class HybridRetriever(RAGRetriever):
         sides: list[Side] = yield from call(
             partial(run_together, both, 2), partial(arun_together, both, 2)
         )
-        fused = fuse(_sound(sides), self.weights, self.c)
+        fused = fuse(_sound(sides), self.weights, self.c, by_document=wanted.return_documents)
         found = yield from answers(queries.lifecycle, _ordered(fused)[:k], wanted)
         return [document for document, _ in found]
 
 
 def fuse(
-    sides: Sequence[Sequence[Hit[float]]], weights: Sequence[float], c: float
+    sides: Sequence[Sequence[Hit[float]]],
+    weights: Sequence[float],
+    c: float,
+    *,
+    by_document: bool = False,
 ) -> list[Hit[float]]:
     """Fuse lists of chunks by rank.
 
@@ -106,6 +110,7 @@ def fuse(
         sides: Lists, best first; no chunk twice in one of them.
         weights: Of each list.
         c: How little the first ranks count more than those after them.
+        by_document: Whether documents are fused, of which each list has one chunk.
 
     Returns:
         One hit for each chunk, that of the list which gives it most, with its sum.
@@ -116,7 +121,8 @@ def fuse(
         if not weight:
             continue
         for rank, hit in enumerate(hits, start=1):
-            key, part = hit.chunk.key, weight / (c + rank)
+            key = hit.chunk.document_id if by_document else hit.chunk.key
+            part = weight / (c + rank)
             sums[key] = sums.get(key, 0.0) + part
             if key not in best or part > best[key][0]:
                 best[key] = part, hit
@@ -156,7 +162,7 @@ def _caught(side: Flow[list[Hit[float]]]) -> Flow[Side]:
 def _sound(sides: Sequence[Side]) -> list[list[Hit[float]]]:
     failed = [side for side in sides if isinstance(side, Exception)]
     for error in failed:
-        if isinstance(error, ConfigurationError):  # which would fail again
+        if isinstance(error, ConfigurationError | TypeError):  # which would fail again
             raise error
     if len(failed) == len(sides):
         raise failed[0]

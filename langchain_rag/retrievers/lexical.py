@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
@@ -25,6 +25,7 @@ from langchain_rag.search.answers import answers
 from langchain_rag.search.engine import Hit
 from langchain_rag.search.queries import Queries
 from langchain_rag.search.wanted import Wanted, wanted_of
+from langchain_rag.search.whole import manifests_of
 
 logger = logging.getLogger(__name__)
 
@@ -91,7 +92,7 @@ class LexicalRetriever(RAGRetriever):
             hits = yield from lexical_hits(
                 queries, self._search, query, k, wanted=wanted, directive=directive
             )
-        except ConfigurationError:
+        except (ConfigurationError, TypeError):
             raise
         except Exception as error:
             if not self.fallback:
@@ -147,32 +148,48 @@ def lexical_hits(
         One hit for each chunk, best first, with BM25's score; for each document with
         `return_documents`.
     """
-    keys = queries.lifecycle.keys
-    prefix = prefix_of(keys.chunk(""))
+    prefix = prefix_of(queries.lifecycle.keys.chunk(""))
     passes = _passes(wanted, directive)
-    if wanted.nothing:
-        return []
-    hits: list[Hit[float]] = []
-    documents: set[str] = set()
-    looked, asked = 0, k if passes is None else _WIDEN * k
+    picky = passes is not None or wanted.of_kinds or wanted.return_documents
+    known: dict[str, ChunkRecord | None] = {}
+    asked = _WIDEN * k if picky else k
     while True:
         found = yield from call(
             search.lexical_search, search.alexical_search, query, asked, prefix=prefix
         )
-        new = [(key.removeprefix(prefix), score) for key, score in found[looked:]]
-        chunks = yield from queries.engine.chunks([key for key, _ in new])
-        for rank, (key, score) in enumerate(new, start=looked + 1):
-            chunk = chunks.get(key)
+        # All of them each time: what is found may change between two rounds.
+        scores = {key.removeprefix(prefix): score for key, score in found}
+        chunks = yield from queries.engine.chunks([key for key in scores if key not in known])
+        known |= {key: chunks.get(key) for key in scores if key not in known}
+        hits: dict[str, Hit[float]] = {}
+        kinds = yield from _kinds(queries, wanted, [one for one in known.values() if one])
+        for rank, (key, score) in enumerate(scores.items(), start=1):
+            chunk = known[key]
             if chunk is None or (passes is not None and not passes(chunk)):
                 continue
-            if wanted.return_documents and chunk.document_id in documents:
+            if kinds is not None and not wanted.has_kind(kinds.get(key, ())):
                 continue
-            documents.add(chunk.document_id)
             variation = document_of(chunk.content, {KIND: "text"}, None)
-            hits.append(Hit(chunk, variation, score, rank))
+            owner = chunk.document_id if wanted.return_documents else key
+            hits.setdefault(owner, Hit(chunk, variation, score, rank))
         if len(hits) >= k or len(found) < asked:
-            return hits[:k]
-        looked, asked = len(found), asked * _WIDEN
+            return list(hits.values())[:k]
+        asked *= _WIDEN
+
+
+def _kinds(
+    queries: Queries, wanted: Wanted, chunks: Sequence[ChunkRecord]
+) -> Flow[dict[str, tuple[str, ...]] | None]:
+    """Say of which kinds the variations of chunks are, where that matters."""
+    if not wanted.of_kinds:
+        return None
+    ids = [chunk.document_id for chunk in chunks]
+    manifests = yield from manifests_of(queries.lifecycle, ids)
+    return {
+        entry.key: tuple(kind for kind, _ in entry.kinds)
+        for manifest in manifests.values()
+        for entry in manifest.chunks
+    }
 
 
 def dense_hits(

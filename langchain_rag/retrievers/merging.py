@@ -96,3 +96,18 @@ def merge(found: Iterable[Merged], tree: Tree, threshold: float) -> list[Merged]
                 leaves,
             )
     return sorted(current.values(), key=lambda one: one.rank)
+
+
+def apart(found: Iterable[Merged], chosen: Iterable[Merged], tree: Tree) -> list[Merged]:
+    """Leave out what is chosen already, or within something that is.
+
+    Args:
+        found: What was found, best first.
+        chosen: What was chosen.
+        tree: Where both stand.
+
+    Returns:
+        The rest of what was found.
+    """
+    keys = {one.key for one in chosen}
+    return [one for one in found if one.key not in keys and not keys & tree.above(one.key)]

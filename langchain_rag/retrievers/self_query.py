@@ -15,6 +15,7 @@ from typing_extensions import override
 
 from langchain_rag._flow import Flow, arun, call, run
 from langchain_rag.errors import ConfigurationError
+from langchain_rag.search.access import defaults_of
 from langchain_rag.structured_query import Translator, translator_for
 
 if TYPE_CHECKING:
@@ -102,7 +103,8 @@ class SelfQueryRetriever(_SelfQueryRetriever):
     def _answer(
         self, query: str, config: dict[str, Any], given: dict[str, Any]
     ) -> Flow[list[Document]]:
-        options = {**self.search_kwargs, **given}
+        # A filter of the store's own must not give way to the model's.
+        options = {**defaults_of(self.vectorstore), **self.search_kwargs, **given}
         text, found_options = yield from self._prepared(query, config, options)
         search, asearch = self.vectorstore.search, self.vectorstore.asearch
         return (yield from call(search, asearch, text, self.search_type, **found_options))

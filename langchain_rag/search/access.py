@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from langchain_rag.errors import ConfigurationError
 from langchain_rag.search.queries import Queries
@@ -28,3 +28,13 @@ def queries_of(store: VectorStore) -> Queries:
         "which knows chunks and their documents."
     )
     raise ConfigurationError(message)
+
+
+def defaults_of(store: VectorStore) -> dict[str, Any]:
+    """Return a store's own `search_kwargs`, as its searches by similarity have them.
+
+    Args:
+        store: Any store; only a `RAGVectorStore` has some.
+    """
+    queries = cast("object", getattr(store, "_queries", None))
+    return dict(queries.defaults) if isinstance(queries, Queries) else {}

@@ -27,6 +27,9 @@ Searches: TypeAlias = tuple[Callable[..., Answer], Callable[..., Awaitable[Answe
 _FOR_MMR: Final = frozenset({"fetch_k", "lambda_mult"})
 _FOR_THRESHOLD: Final = frozenset({"score_threshold"})
 
+_MOST_VALUES: Final = 10_000
+"""Values that a store's filter is given; of more, hits are looked at one by one."""
+
 _CANDIDATES: Final = 20
 """Chunks among which ranks are summed, as many as MMR chooses among by default."""
 
@@ -55,12 +58,15 @@ class Queries:
     Attributes:
         lifecycle: The same.
         engine: Makes chunks of hits.
+        defaults: Those for similarity, but for `k`.
     """
 
     def __init__(self, lifecycle: Lifecycle, defaults: dict[str, Any]) -> None:
         self.lifecycle = lifecycle
         self.engine = SearchEngine(lifecycle)
         self._defaults = defaults
+        similar = defaults_for("similarity", defaults)
+        self.defaults = {key: value for key, value in similar.items() if key != "k"}
         self._backend = lifecycle.stores.rows.backend
         self._dense = self._backend.dense
 
@@ -306,6 +312,8 @@ class Queries:
         """Make what asks the wrapped store for a number of hits, and say which count."""
         narrow = self._backend.narrow
         allowed = wanted.allowed
+        if max(map(len, allowed.values()), default=0) > _MOST_VALUES:
+            narrow = None
         if narrow is not None and allowed:
             options = narrow(options, allowed)
         look = bool(wanted.except_kinds) or (narrow is None and bool(allowed))

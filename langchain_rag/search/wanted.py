@@ -57,6 +57,20 @@ class Wanted:
         """Whether nothing can be what is wanted."""
         return any(not values for values in self.allowed.values())
 
+    @property
+    def of_kinds(self) -> bool:
+        """Whether only some kinds of variation are to be searched."""
+        return self.kinds is not None or bool(self.except_kinds)
+
+    def has_kind(self, kinds: Collection[str]) -> bool:
+        """Say whether a chunk has a variation of a kind that is to be searched.
+
+        Args:
+            kinds: Of its variations.
+        """
+        left = {kind for kind in kinds if kind not in self.except_kinds}
+        return bool(left if self.kinds is None else left & self.kinds)
+
     def is_allowed(self, row: Document) -> bool:
         """Say whether a variation is one of those to search.
 

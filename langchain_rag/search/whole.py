@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -14,6 +15,11 @@ from langchain_rag.lifecycle import codec
 from langchain_rag.lifecycle.manifest import Manifest
 from langchain_rag.lifecycle.records import ChunkRecord
 from langchain_rag.lifecycle.write import Lifecycle
+
+logger = logging.getLogger(__name__)
+
+_ATTEMPTS: Final = 3
+"""How often a document is read that changes meanwhile."""
 
 _BETWEEN: Final = "\n\n"
 """Between chunks that are no parts of their document's text."""
@@ -79,20 +85,30 @@ def wholes(lifecycle: Lifecycle, document_ids: Sequence[str]) -> Flow[dict[str, 
     Raises:
         CorruptStoreError: A record cannot be read.
     """
-    manifests = yield from manifests_of(lifecycle, document_ids)
-    keys = {
-        id_: [lifecycle.keys.chunk(e.key) for e in manifest.chunks if e.level == 0]
-        for id_, manifest in manifests.items()
-    }
-    every = [key for some in keys.values() for key in some]
-    found = dict(zip(every, (yield from lifecycle.stores.mget(every)), strict=True))
-    read = lifecycle.reader.chunk
-    return {
-        id_: _whole(
-            manifest, [read(key, found[key]) for key in keys[id_] if found[key] is not None]
-        )
-        for id_, manifest in manifests.items()
-    }
+    found: dict[str, Whole] = {}
+    missing, seen = list(dict.fromkeys(document_ids)), dict[str, Manifest]()
+    for _ in range(_ATTEMPTS):
+        manifests = yield from manifests_of(lifecycle, missing)
+        # A document that is the same as before, and lacks a chunk, will not get it back.
+        seen, before = manifests, seen
+        manifests = {id_: one for id_, one in manifests.items() if before.get(id_) != one}
+        keys = {
+            id_: [lifecycle.keys.chunk(entry.key) for entry in manifest.lowest]
+            for id_, manifest in manifests.items()
+        }
+        every = [key for some in keys.values() for key in some]
+        values = dict(zip(every, (yield from lifecycle.stores.mget(every)), strict=True))
+        for id_, manifest in manifests.items():
+            if None not in [values[key] for key in keys[id_]]:
+                chunks = [lifecycle.reader.chunk(key, values[key]) for key in keys[id_]]
+                found[id_] = _whole(manifest, chunks)
+        missing = [id_ for id_ in manifests if id_ not in found]
+        if not missing:
+            break
+    for id_ in seen:
+        if id_ not in found:
+            logger.warning("Document %r was left out: it lacks a chunk. See verify().", id_)
+    return found
 
 
 def _whole(manifest: Manifest, chunks: list[ChunkRecord]) -> Whole:

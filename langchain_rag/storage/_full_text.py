@@ -30,6 +30,8 @@ _LOCK: Final = int.from_bytes(
 )
 """Of PostgreSQL's advisory locks, the one that whoever writes shares, and who builds has."""
 
+_ONE_STATE: Final = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"
+
 _MOST_TIES: Final = 1000
 """Chunks that are looked at to find out which of equally good ones come first."""
 
@@ -122,7 +124,7 @@ class FullTextIndex:
         return self._keeping(delete, remove)
 
     def searching(
-        self, query: str, k: int, prefix: str
+        self, query: str, k: int, prefix: str, *, alone: bool = False
     ) -> Callable[[Connection], list[tuple[str, float]] | None]:
         """Return the body that searches.
 
@@ -130,6 +132,7 @@ class FullTextIndex:
             query: Any text.
             k: How many chunks, at least 1.
             prefix: Of their keys.
+            alone: Whether it has the index for itself, and is not what begins a transaction.
 
         Returns:
             The body, which returns None where the index has to be built first.
@@ -146,6 +149,9 @@ class FullTextIndex:
         terms = self._analysis.terms(query)
 
         def body(connection: Connection) -> list[tuple[str, float]] | None:
+            if not alone and connection.dialect.name == "postgresql":
+                # Its several statements have to see one state, as they do on SQLite.
+                connection.execute(text(_ONE_STATE))
             if not self._is_current(connection):
                 return None
             rows = Rows(connection, self._namespace)

@@ -233,9 +233,11 @@ class SQLDocStore(BaseStore[str, Document]):
                 return list[tuple[str, float]](found)
             yield from call_to_its_end(database.run, database.arun, build, write=True)
 
+        search = self._index.searching(query, k, prefix, alone=True)
+
         def build_and_search(connection: Connection) -> list[tuple[str, float]]:
             build(connection)
-            return body(connection) or []
+            return search(connection) or []
 
         # Others write all the time who do not keep the index.
         last: Any = yield from call_to_its_end(

@@ -45,18 +45,18 @@ class RetrievingMixin(VectorStore):
 
     def as_hybrid_retriever(
         self,
+        k: int = 4,
         weights: tuple[float, float] = (0.5, 0.5),
         c: float = 60,
-        k: int = 4,
         filter: FilterDirective | dict[str, Any] | None = None,  # noqa: A002
         **kwargs: Any,
     ) -> HybridRetriever:
         """Make a retriever of chunks by words and vectors, fused by rank.
 
         Args:
+            k: Chunks wanted.
             weights: Of the vectors, and of the words.
             c: How little the first ranks count more than those after them.
-            k: Chunks wanted.
             filter: Which chunks count; see `as_lexical_retriever`.
             **kwargs: Further fields of `HybridRetriever`, `tags` and `metadata` among them.
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from langchain_core.documents import BaseDocumentTransformer, Document
 from langchain_core.runnables import RunnableConfig
+from langchain_core.structured_query import FilterDirective
 
+from langchain_rag._documents import document_of
 from langchain_rag._flow import arun, run
 from langchain_rag._together import arun_together, run_together
 from langchain_rag.document_transformers.base import limit_of
 from langchain_rag.errors import ConfigurationError
-from langchain_rag.lifecycle.grouping import Grouping, Membership, Refreshed, wanted_by
+from langchain_rag.lifecycle.grouping import Grouping, Membership, Refreshed, Wanted
 from langchain_rag.lifecycle.sources import check_id, check_list
 
 if TYPE_CHECKING:
@@ -44,9 +46,10 @@ class SummaryGroup:
         transformer: Makes the summaries; of its splitter no use is made.
         ids: Document ids of the members. They need not be stored, or not yet.
         sources: Sources of the members.
-        filter: Metadata that a chunk must have to be of the group, or a function that says
-            so. To find them all chunks of the members are read; with neither `ids` nor
-            `sources`, all of the store.
+        filter: Which chunks of them: a `Comparison` or `Operation` of LangChain's structured
+            queries, a dict of metadata keys and the values that they must have, or a function
+            of a chunk's metadata. To find them all chunks of the members are read; with
+            neither `ids` nor `sources`, all of the store.
 
     Raises:
         ConfigurationError: An argument cannot work.
@@ -67,7 +70,7 @@ class SummaryGroup:
         ... )
         >>> ids = rag.add_texts(["On sets", "On groups"], ids=["sets", "groups"])
         >>> llm = FakeListChatModel(responses=["On algebra"])
-        >>> raptor = RaptorTransformer(CharacterTextSplitter(), llm, embeddings)
+        >>> raptor = RaptorTransformer(llm, CharacterTextSplitter(), embeddings)
         >>> group = SummaryGroup(rag, "algebra", transformer=raptor, ids=ids)
         >>> group.refresh(), group.refresh(), group.stale()
         ('updated', 'unchanged', False)
@@ -85,17 +88,20 @@ class SummaryGroup:
         transformer: RaptorTransformer,
         ids: Iterable[str] | None = None,
         sources: Iterable[str] | None = None,
-        filter: Mapping[str, Any] | Callable[[dict[str, Any]], bool] | None = None,  # noqa: A002 - as in searches
+        filter: FilterDirective  # noqa: A002 - as in searches
+        | dict[str, Any]
+        | Callable[[dict[str, Any]], bool]
+        | None = None,
     ) -> None:
         check_list(ids)
-        check_list(sources)
+        check_list(sources, "sources")
         if ids is None and sources is None and filter is None:
             message = f"Say of what documents group {name!r} is: give ids, sources or a filter."
             raise ConfigurationError(message)
         membership = Membership(
             None if ids is None else tuple(map(check_id, ids)),
             None if sources is None else frozenset(sources),
-            wanted_by(filter),
+            filter if callable(filter) else _wanted_by(filter),
         )
         key = rag.source_id_key
         own: dict[str, Any] = {"group": name}
@@ -167,3 +173,16 @@ class SummaryGroup:
     async def adelete(self) -> None:
         """Delete the summaries; see `delete`."""
         await arun(self._grouping.remove())
+
+
+def _wanted_by(filter: object) -> Wanted | None:  # noqa: A002 - as in searches
+    from langchain_rag.retrievers._filters import (  # noqa: PLC0415 - cheap imports
+        directive_of,
+        predicate_of,
+    )
+
+    directive = directive_of(filter)
+    if directive is None:
+        return None
+    passes = predicate_of(directive)
+    return lambda metadata: passes(document_of("", metadata))

@@ -119,7 +119,8 @@ def llm() -> ScriptedChatModel:
 
 @pytest.fixture(params=NAMES)
 def name(request: pytest.FixtureRequest) -> str:
-    return request.param
+    name: str = request.param
+    return name
 
 
 def transformers(name: str) -> dict[str, Any]:
@@ -129,7 +130,7 @@ def transformers(name: str) -> dict[str, Any]:
         return {"parent_transformer": splitter}
     if name == "hierarchical":
         llm = ScriptedChatModel(answer=answer)
-        return {"parent_transformer": DocumentSummaryTransformer(PARAGRAPHS, llm)}
+        return {"parent_transformer": DocumentSummaryTransformer(llm, PARAGRAPHS)}
     sentences = SentenceSplitter()
     copies = sentences if name == "sentence window" else CopyDocumentTransformer() + sentences
     return {"parent_transformer": PARAGRAPHS, "chunk_transformer": copies}
@@ -164,11 +165,12 @@ def rags(
 
     yield make
     for rag in made.values():
-        rag.docstore.engine.dispose()
+        docstore: Any = rag.docstore
+        docstore.engine.dispose()
 
 
 @pytest.fixture
-def rag(name: str, driver: Driver, rags) -> RAGVectorStore:
+def rag(name: str, driver: Driver, rags: Callable[..., RAGVectorStore]) -> RAGVectorStore:
     # Both stores, without as many tests again.
     return rags(name, "chroma" if driver.name == "sync" else "memory")
 

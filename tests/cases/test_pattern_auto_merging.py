@@ -16,7 +16,6 @@ from tests.cases.ways import (
     WAYS,
     Corpus,
     Life,
-    documents,
     text_of,
 )
 
@@ -114,16 +113,3 @@ async def test_a_leaf_that_moves_to_another_paragraph_costs_nothing(driver):
     await life.become(moved)
     assert life.embeddings.documents == []
     await check(life, moved)
-
-
-async def test_faults(driver):
-    life = Life(driver, "add_documents", transformers)
-    await life.become(BEFORE)
-
-    async def step(rag):
-        docs = [one for one in documents(EDITED) if one.id == "a"]
-        await driver(rag, "add_documents", docs)
-        await driver(rag, "delete", ["b"])
-
-    assert await life.check_faults(step) > 6
-    await check(life, AFTER)

@@ -20,7 +20,7 @@ def store(llm) -> RAGVectorStore:
     return RAGVectorStore(
         vectorstore=InMemoryVectorStore(Colours()),
         docstore=InMemoryStore(),
-        parent_transformer=DocumentSummaryTransformer(splitter(), llm),
+        parent_transformer=DocumentSummaryTransformer(llm, splitter()),
         variation_cache=ByteStoreVariationCache(InMemoryByteStore()),
     )
 

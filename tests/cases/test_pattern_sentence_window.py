@@ -15,7 +15,6 @@ from tests.cases.ways import (
     WAYS,
     Corpus,
     Life,
-    documents,
     text_of,
 )
 
@@ -107,16 +106,3 @@ async def test_no_text_is_stored_twice(life):
             "langchain_rag_chunk",
             "langchain_rag_document",
         }
-
-
-async def test_faults(driver):
-    life = Life(driver, "add_documents", transformers)
-    await life.become(BEFORE)
-
-    async def change(rag):
-        docs = [one for one in documents(EDITED) if one.id == "a"]
-        await driver(rag, "add_documents", docs)
-        await driver(rag, "delete", ["b"])
-
-    assert await life.check_faults(change) > 6
-    await check(life, AFTER)

@@ -63,7 +63,7 @@ def spread(text: str) -> tuple[float, ...]:
 
 @cache
 def nearness(one: str, other: str) -> float:
-    return sum(map(mul, spread(one), spread(other)))
+    return float(sum(map(mul, spread(one), spread(other))))
 
 
 class Unknown(SyncOnlyVectorStore):
@@ -343,7 +343,12 @@ async def test_together_with_the_user_s_filter(
 async def test_the_empty_set_finds_nothing(
     driver: Driver, library: Library, method: str
 ) -> None:
-    for empty in ({"kinds": set()}, {"within": []}, {"kinds": {"Plain"}, "within": ()}):
+    empties: list[dict[str, Any]] = [
+        {"kinds": set()},
+        {"within": []},
+        {"kinds": {"Plain"}, "within": ()},
+    ]
+    for empty in empties:
         assert await texts(driver, library, method, **empty) == []
     assert await texts(driver, library, method, except_kinds=ALL) == []
     assert await texts(driver, library, method, except_kinds=[], k=2) != []
@@ -401,8 +406,9 @@ async def test_nothing_of_ours_is_in_the_results(
         assert found
         for document in found:
             assert document.metadata.keys() == {"page", "tags"}
-    for options in ({}, {"return_documents": True}):
-        found = await search(driver, library.rag, method, k=50, match_details=True, **options)
+    for whole in (False, True):
+        told: dict[str, Any] = {"match_details": True, "return_documents": whole}
+        found = await search(driver, library.rag, method, k=50, **told)
         for document in found:
             assert document.metadata.keys() == {"page", "tags", MATCH}
 
@@ -412,7 +418,7 @@ async def test_nothing_of_ours_is_in_the_results(
 async def test_results_share_nothing_with_the_store(
     driver: Driver, library: Library, method: str, whole: bool
 ) -> None:
-    options = {"k": 9, "match_details": True, "return_documents": whole}
+    options: dict[str, Any] = {"k": 9, "match_details": True, "return_documents": whole}
     before = contents(library.rag)
     first = await search(driver, library.rag, method, **options)
     expected = deepcopy(first)

@@ -242,7 +242,7 @@ def test_what_cannot_work_is_refused() -> None:
     transformer = raptor(model())
     with pytest.raises(ConfigurationError, match="ids, sources or a filter"):
         SummaryGroup(rag, "manuals", transformer=transformer)
-    with pytest.raises(ValueError, match="list of ids"):
+    with pytest.raises(ValueError, match="ids must be a list"):
         SummaryGroup(rag, "manuals", transformer=transformer, ids="a")
     with pytest.raises(ValueError, match="not empty"):
         SummaryGroup(rag, "", transformer=transformer, ids=["a"])

@@ -205,7 +205,7 @@ async def test_an_unchanged_tree_costs_nothing(driver: Driver) -> None:
     assert (forest.words.seen, forest.world.embeddings.documents) == ([], [])
     assert forest.world.save() == before
     # Also where it is cut again.
-    forest.tree.fingerprint = None
+    forest.tree.fingerprint = None  # type: ignore[assignment]
     rag = forest.start()
     await add(driver, rag, doc(TEXT))
     assert (forest.words.seen, forest.world.embeddings.documents) == ([], [])
@@ -473,7 +473,7 @@ async def test_a_wrong_tree_is_refused_before_anything_is_touched(
 async def test_a_mark_that_is_none_is_refused(driver: Driver) -> None:
     forest = Forest()
     outputs = [Document("one", metadata={"langchain_rag_node": {"name": "a"}})]
-    forest.tree.transform_documents = lambda _documents, **_: outputs
+    forest.tree.transform_documents = lambda _documents, **_: outputs  # type: ignore[method-assign]
     with pytest.raises(TransformerError, match="mark it with"):
         await add(driver, forest.rag, doc(TEXT))
     assert contents(forest.rag).records == {}

@@ -59,7 +59,7 @@ def splitter() -> CharacterTextSplitter:
 
 def raptor(llm, embeddings=None, **options) -> RaptorTransformer:
     given = {"clustering": ByColour()} | options
-    return RaptorTransformer(splitter(), llm, embeddings or Colours(), **given)
+    return RaptorTransformer(llm, splitter(), embeddings or Colours(), **given)
 
 
 def page(name: str, *paragraphs: str, **metadata) -> Document:

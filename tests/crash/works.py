@@ -250,7 +250,7 @@ class SummaryWorks(Works):
     """The same, with a summary above the chunks of each document."""
 
     def transformers(self) -> dict[str, Any]:
-        return {"parent_transformer": DocumentSummaryTransformer(LINES, self.model)}
+        return {"parent_transformer": DocumentSummaryTransformer(self.model, LINES)}
 
 
 class Pairs(LazyDocumentTransformer):
@@ -312,7 +312,7 @@ def patterns() -> dict[str, dict[str, Any]]:
             "parent_transformer": Pairs(),
             "chunk_transformer": CopyDocumentTransformer(),
         },
-        "document summaries": {"parent_transformer": DocumentSummaryTransformer(lines, model)},
+        "document summaries": {"parent_transformer": DocumentSummaryTransformer(model, lines)},
         "sentences": {
             "parent_transformer": levels().splitters[1],
             "chunk_transformer": SentenceSplitter(),

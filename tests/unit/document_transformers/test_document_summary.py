@@ -16,7 +16,7 @@ from tests.cases.topics import context_of, model, page, said, splitter
 
 
 def summarizing(llm, **options) -> DocumentSummaryTransformer:
-    return DocumentSummaryTransformer(splitter(), llm, **options)
+    return DocumentSummaryTransformer(llm, splitter(), **options)
 
 
 def test_chunks_and_one_summary(transform) -> None:
@@ -101,7 +101,7 @@ def test_fingerprints_and_refusals() -> None:
     ]
     assert len({same, *(one.fingerprint for one in others)}) == len(others) + 1
     assert summarizing(llm, length=lambda text: 2 * len(text)).fingerprint is None
-    assert DocumentSummaryTransformer(ScriptedTransformer(str.split), llm).fingerprint is None
+    assert DocumentSummaryTransformer(llm, ScriptedTransformer(str.split)).fingerprint is None
     assert not summarizing(llm).reads_metadata
     with pytest.raises(ConfigurationError):
         summarizing(llm, max_length=0)
@@ -110,4 +110,4 @@ def test_fingerprints_and_refusals() -> None:
         marked(documents[0], Node("top"))
     ]
     with pytest.raises(TransformerError, match="one level of chunks"):
-        DocumentSummaryTransformer(tree, llm).transform_documents([Document("red")])
+        DocumentSummaryTransformer(llm, tree).transform_documents([Document("red")])

@@ -105,7 +105,7 @@ def test_what_leaves_have_in_common_is_said_of_their_summary() -> None:
 
     llm = model()
     transformer = RaptorTransformer(
-        Sections(str.splitlines), llm, Colours(), clustering=raptor(llm)._clustering
+        llm, Sections(str.splitlines), Colours(), clustering=raptor(llm)._clustering
     )
     document = Document("red 1\nred 2\ngrey 1\ngrey 2", metadata={"source": "a", "part": "?"})
     made = transformer.transform_documents([document])
@@ -229,8 +229,8 @@ def test_models_that_answer_too_much_are_found_out() -> None:
     long = "\n\n".join(f"red {n} " + "x" * 80 for n in range(9))
     transformer = raptor(llm, max_length=200)
     whole = RaptorTransformer(
-        ScriptedTransformer(lambda text: [text, "red"]),
         llm,
+        ScriptedTransformer(lambda text: [text, "red"]),
         Colours(),
         clustering=transformer._clustering,
         max_length=200,
@@ -263,8 +263,8 @@ def test_fingerprints() -> None:
         raptor(llm, clustering=SoftClustering(reduction=None)),
         raptor(llm, clustering=SoftClustering(reduction=None, threshold=0.5)),
         RaptorTransformer(
-            CharacterTextSplitter(chunk_size=7, chunk_overlap=0),
             llm,
+            CharacterTextSplitter(chunk_size=7, chunk_overlap=0),
             Colours(),
             clustering=raptor(llm)._clustering,
         ),
@@ -299,7 +299,7 @@ def test_what_cannot_work_is_refused(monkeypatch) -> None:
     ]
     with pytest.raises(TransformerError, match="one level of chunks"):
         RaptorTransformer(
-            tree, llm, Colours(), clustering=raptor(llm)._clustering
+            llm, tree, Colours(), clustering=raptor(llm)._clustering
         ).transform_documents([page("a", "red", "grey")])
     missing = {"sklearn", "umap"}
     found = importlib.util.find_spec
@@ -312,7 +312,7 @@ def test_what_cannot_work_is_refused(monkeypatch) -> None:
         lambda name: (_ for _ in ()).throw(ImportError(name)),
     )
     with pytest.raises(ConfigurationError, match=r"langchain-rag\[raptor\]"):
-        RaptorTransformer(splitter(), llm, Colours())
+        RaptorTransformer(llm, splitter(), Colours())
 
 
 def test_cuts_between_portions_stay_where_an_edit_is_not() -> None:

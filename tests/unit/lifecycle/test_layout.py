@@ -57,7 +57,7 @@ def test_what_splitters_cut_is_joined_to_the_letter(text: str, splitter: Any) ->
 
 @given(TEXTS, SIZES, st.booleans())
 def test_nothing_but_white_space_is_lost_so_there_is_a_layout(
-    text: str, sizes: dict[str, int], strip: bool
+    text: str, sizes: dict[str, Any], strip: bool
 ) -> None:
     splitter = RecursiveCharacterTextSplitter(
         **sizes, keep_separator=True, strip_whitespace=strip

@@ -70,13 +70,13 @@ def reference(
     sections = [section for document in CORPUS for section in document]
     leaves = [leaf for section in sections for paragraph in section for leaf in paragraph]
     ranking = [leaves[n] for n in space.embeddings.ranked(query, leaves)]
-    while True:
-        ranks = {leaf: rank for rank, leaf in enumerate(ranking[:asked])}
-        left = [one for section in sections for one in merged(section, ranks, share)]
-        if len(left) >= k or asked > len(ranking):
-            break
-        asked *= 2
+    ranks = {leaf: rank for rank, leaf in enumerate(ranking[:asked])}
+    left = [one for section in sections for one in merged(section, ranks, share)]
     left.sort(key=lambda one: min(ranks[leaf] for leaf in one[1]))
+    # Where few are left, what comes further down follows as it is, if no piece contains it.
+    left += [
+        (leaf, [leaf]) for leaf in ranking[asked:] if not any(leaf in text for text, _ in left)
+    ]
     scores = {leaf: space.score(space.embeddings.similarity(query, leaf)) for leaf in leaves}
     return [
         (text, sum(scores[leaf] for leaf in some) / len(some), len(some))

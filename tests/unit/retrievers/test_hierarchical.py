@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from typing import Any
 
 import pytest
 from langchain_core.documents import Document
@@ -34,7 +35,7 @@ def summarising() -> DocumentSummaryTransformer:
     llm = ScriptedChatModel(
         answer=lambda prompt: summary_of(prompt.partition("\n\n")[0].splitlines())
     )
-    return DocumentSummaryTransformer(LINES, llm)
+    return DocumentSummaryTransformer(llm, LINES)
 
 
 def documents() -> list[Document]:
@@ -82,7 +83,7 @@ async def test_against_a_reference(driver, space, rag):
 
 async def test_a_filter_holds_in_both_stages(driver, space, rag):
     if isinstance(space.vectorstore, InMemoryVectorStore):
-        odd = {"filter": lambda row: row.metadata["odd"]}
+        odd: dict[str, Any] = {"filter": lambda row: row.metadata["odd"]}
     else:
         odd = {"filter": {"odd": True}}
     retriever = HierarchicalRetriever(
@@ -172,7 +173,7 @@ async def test_kinds_of_one_s_own(driver, embeddings, store):
         [Document("abstract two\nx", id="one"), Document("abstract one\ny", id="two")],
     )
     retriever = HierarchicalRetriever(
-        vectorstore=rag, documents=1, k=5, summary_kinds={"abstract"}, fallback=False
+        vectorstore=rag, documents=1, k=5, summary_kinds=frozenset({"abstract"}), fallback=False
     )
     found = await driver(retriever, "invoke", "abstract two")
     assert {one.page_content for one in found} == {"abstract one", "y"}
@@ -196,7 +197,7 @@ async def test_a_first_stage_that_fails(driver, embeddings, caplog, fallback):
     )
     await driver(rag, "add_documents", [Document("alpha\nbeta", id="one")])
     retriever = HierarchicalRetriever(
-        vectorstore=rag, k=2, summary_kinds={"abstract"}, fallback=fallback
+        vectorstore=rag, k=2, summary_kinds=frozenset({"abstract"}), fallback=fallback
     )
     if not fallback:
         with pytest.raises(InjectedFault, match="no filters here"):

@@ -71,7 +71,7 @@ async def test_ranks_are_fused_by_the_formula(driver, rag, weights, c):
         ]
         expected, sums = fused(used, weights, c, 5)
         retriever = rag.as_hybrid_retriever(
-            weights, c=c, k=5, search_kwargs={"match_details": True}
+            5, weights, c, search_kwargs={"match_details": True}
         )
         found = await driver(retriever, "invoke", query)
         assert [d.id for d in found] == expected
@@ -181,9 +181,9 @@ async def test_a_docstore_of_any_kind_will_do(driver):
 
 def test_arguments_that_cannot_work_are_refused(rag):
     with pytest.raises(ConfigurationError, match=r"\(0, 0\)"):
-        rag.as_hybrid_retriever((0, 0))
+        rag.as_hybrid_retriever(weights=(0, 0))
     with pytest.raises(ValueError, match="weights"):
-        rag.as_hybrid_retriever((1, -1))
+        rag.as_hybrid_retriever(weights=(1, -1))
     with pytest.raises(ValueError, match="nonsense"):
         HybridRetriever(vectorstore=rag, nonsense=1)
     with pytest.raises(ConfigurationError, match="Comparison"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from typing import Any, Final, Literal
 
 import pytest
 from langchain_core.documents import Document
@@ -19,6 +20,8 @@ from langchain_rag.testing import (
     SyncOnlyVectorStore,
 )
 from langchain_rag.vectorstores import RAGVectorStore
+
+WITHIN: Final[tuple[Literal["chunk", "document"], ...]] = ("chunk", "document")
 
 PARAGRAPHS = ScriptedTransformer(lambda text: text.split("\n\n"))
 
@@ -37,7 +40,9 @@ def document(d: int) -> Document:
     return Document(text, id=f"d{d}", metadata={"d": d})
 
 
-def reference(space: Any, query: str, k: int, size: int, within: str) -> list[tuple[str, dict]]:
+def reference(
+    space: Any, query: str, k: int, size: int, within: str
+) -> list[tuple[str, dict[str, Any]]]:
     """Text and metadata of the windows, found by counting sentences."""
     # Of each sentence: which text it is in, and which sentence of that it is.
     owners: dict[Any, list[tuple[int, int, str]]] = {}
@@ -158,7 +163,7 @@ UNICODE = [
 
 
 @pytest.mark.parametrize("within", ["chunk", "document"])
-@pytest.mark.parametrize("text", UNICODE)
+@pytest.mark.parametrize("text", UNICODE, ids=["no blanks", "emoji", "marks"])
 async def test_unicode(driver, space, within, text):
     rag = space.rag(chunk_transformer=SentenceSplitter())
     await driver(rag, "add_documents", [Document(text)])
@@ -182,7 +187,7 @@ async def test_a_sentence_that_is_there_twice(driver, embeddings):
         rag, "add_texts", ["Yes it is. One here. Yes it is. Two there.\n\nYes it is. Three."]
     )
     retriever = SentenceWindowRetriever(vectorstore=rag, k=2, window=0, fallback=False)
-    for within, starts in [("chunk", {0}), ("document", {0, 44})]:
+    for within, starts in zip(WITHIN, ({0}, {0, 44}), strict=True):
         retriever = SentenceWindowRetriever(
             vectorstore=rag, k=2, window=0, within=within, fallback=False
         )
@@ -267,11 +272,11 @@ async def test_the_segmentation_of_the_splitter(driver, embeddings):
     rag = small(embeddings, splitter)
     await driver(rag, "add_texts", ["alpha one|beta two|gamma three"])
     for given, expected in [
-        ({"splitter": splitter}, "alpha one|beta two|"),
-        ({}, "alpha one|beta two|gamma three"),  # to the rules, it is one sentence
+        (splitter, "alpha one|beta two|"),
+        (SentenceSplitter(), "alpha one|beta two|gamma three"),  # one sentence to the rules
     ]:
         retriever = SentenceWindowRetriever(
-            vectorstore=rag, k=1, window=1, **given, fallback=False
+            vectorstore=rag, k=1, window=1, splitter=given, fallback=False
         )
         [found] = await driver(retriever, "invoke", "alpha one")
         assert found.page_content == expected
@@ -301,7 +306,7 @@ async def test_the_chunk_s_own_start_index_is_not_the_sentence_s(driver, embeddi
     rag = small(embeddings, parent=Indexed(lambda text: text.split("\n\n")))
     text = "Aaaaa.\n\nBe it. Aaaa it. Be so. See it."
     await driver(rag, "add_texts", [text])
-    for within, start in [("chunk", 8), ("document", 8)]:
+    for within, start in zip(WITHIN, (8, 8), strict=True):
         retriever = SentenceWindowRetriever(
             vectorstore=rag, k=1, window=0, within=within, fallback=False
         )
@@ -381,8 +386,10 @@ async def test_what_is_gone_is_not_found(driver, embeddings):
     [gone] = rag.get_by_ids(["a"])
     keys = [key for key in rag.docstore.yield_keys() if "chunk" in key]
     values = dict(zip(keys, rag.docstore.mget(keys), strict=True))
-    rag.docstore.mdelete([k for k, v in values.items() if v.page_content == gone.page_content])
-    for within in ("chunk", "document"):
+    rag.docstore.mdelete(
+        [key for key, one in values.items() if one and one.page_content == gone.page_content]
+    )
+    for within in WITHIN:
         retriever = SentenceWindowRetriever(vectorstore=rag, k=2, within=within, fallback=False)
         found = await driver(retriever, "invoke", "alpha one")
         assert [one.page_content for one in found] == ["Alpha two."]

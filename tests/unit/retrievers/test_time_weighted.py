@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
 
 import pytest
 from langchain_core.documents import Document
@@ -24,7 +25,7 @@ def written(text: str, shape: int) -> object:
     return [moment, eastern.isoformat(), moment.timestamp(), None][shape]
 
 
-def metadata(n: int, text: str) -> dict:
+def metadata(n: int, text: str) -> dict[str, object]:
     value = written(text, n % 4)
     return {} if value is None else {"seen": value}
 
@@ -70,6 +71,9 @@ async def test_against_the_formula(driver, space):
     assert len(orders) > 3
 
 
+NOTHING: list[object] = [None, True, "", "yesterday", [], math.nan, math.inf, 10**30]
+
+
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
@@ -81,10 +85,7 @@ async def test_against_the_formula(driver, space):
         ("2026-01-02T03:04:05Z", dt.datetime(2026, 1, 2, 3, 4, 5, tzinfo=dt.UTC)),
         (0, dt.datetime(1970, 1, 1, tzinfo=dt.UTC)),
         (86400.5, dt.datetime(1970, 1, 2, microsecond=500000, tzinfo=dt.UTC)),
-        *(
-            (value, None)
-            for value in (None, True, "", "yesterday", [], float("nan"), float("inf"), 10**30)
-        ),
+        *((nothing, None) for nothing in NOTHING),
     ],
 )
 def test_times_in_any_form(value, expected):

@@ -70,7 +70,8 @@ def test_what_is_no_aggregation(value: object) -> None:
 
 @pytest.mark.parametrize("name", ["kinds", "within"])
 def test_an_empty_set_is_nothing(name: str) -> None:
-    for empty in (set[str](), [], ()):
+    empties: list[object] = [set(), [], ()]
+    for empty in empties:
         wanted, _ = wanted_of({name: empty})
         assert wanted.nothing
     assert not ALL.nothing

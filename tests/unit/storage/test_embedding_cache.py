@@ -142,7 +142,7 @@ async def test_it_shares_the_engine_with_the_other_stores(driver, cache, engine)
         engine, "SELECT component, version FROM langchain_rag_schema ORDER BY component"
     )
     assert [tuple(row) for row in versions] == [
-        ("docstore", 1),
+        ("docstore", 2),
         ("embedding cache", 1),
         ("variation cache", 1),
     ]

@@ -129,9 +129,9 @@ async def test_the_docstore_refuses_tables_of_a_newer_langchain_rag(
     driver, engine, make_engine, db_url
 ):
     await driver(SQLDocStore(engine), "mget", ["k"])
-    newer = "UPDATE langchain_rag_schema SET version = 2"
+    newer = "UPDATE langchain_rag_schema SET version = 3"
     await in_transaction(engine, lambda connection: connection.execute(text(newer)))
-    with pytest.raises(ConfigurationError, match=r"docstore's tables.*version 2.*upgrade"):
+    with pytest.raises(ConfigurationError, match=r"docstore's tables.*version 3.*upgrade"):
         await driver(SQLDocStore(make_engine(db_url)), "mget", ["k"])
 
 
