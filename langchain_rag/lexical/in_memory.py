@@ -81,7 +81,7 @@ class InMemoryLexicalSearch:
         there = yield from self._listed(prefix)
         if _differ(old, there):
             index: _Index = yield from call(
-                self._made, self._amade, old, there, (yield from self._read(old, there))
+                self._made, self._amade, old, there, (yield from self._read(there))
             )
             with self._lock:
                 self._indexes[prefix] = index
@@ -107,10 +107,10 @@ class InMemoryLexicalSearch:
 
         return dict.fromkeys((yield from call(listed, alisted)))
 
-    def _read(self, old: _Index, there: Mapping[str, Any]) -> Flow[dict[str, Document]]:
-        """Read what is new."""
+    def _read(self, there: Mapping[str, Any]) -> Flow[dict[str, Document]]:
+        """Read all that the docstore has not shown: its headings may be others."""
         found = {key: value for key, value in there.items() if value is not None}
-        missing = [key for key in there if key not in found and key not in old.records]
+        missing = [key for key in there if key not in found]
         for keys in batched(missing, _AT_ONCE):
             read = yield from call(self._docstore.mget, self._docstore.amget, keys)
             found.update(
@@ -124,7 +124,7 @@ class InMemoryLexicalSearch:
         records: dict[str, tuple[Any, list[str] | None]] = {}
         for key in sorted(there):
             known = old.records.get(key)
-            if known is not None and known[0] is there[key]:
+            if known is not None and there[key] is not None and known[0] is there[key]:
                 records[key] = known
             elif key in read:
                 said = text_of(read[key])
