@@ -8,17 +8,15 @@ from functools import partial
 from typing import Annotated, Any, Final, TypeAlias
 
 from langchain_core.documents import Document
-from langchain_core.structured_query import FilterDirective
-from pydantic import Field, PrivateAttr, SkipValidation
+from pydantic import Field
 from typing_extensions import override
 
 from langchain_rag._flow import Flow, arun, call, call_counted, gather, run
 from langchain_rag._together import arun_together, run_together
 from langchain_rag.errors import ConfigurationError
-from langchain_rag.lexical import LexicalSearch
-from langchain_rag.retrievers._base import RAGRetriever
 from langchain_rag.retrievers._filters import directive_of
-from langchain_rag.retrievers.lexical import dense_hits, lexical_hits, search_of
+from langchain_rag.retrievers._word_search import dense_hits, lexical_hits
+from langchain_rag.retrievers._words import WordsRetriever
 from langchain_rag.search.answers import answers
 from langchain_rag.search.engine import Hit
 from langchain_rag.search.wanted import wanted_of
@@ -32,7 +30,7 @@ _FETCHED: Final = 20
 """Chunks that each side finds at least, so that what both find a little can come first."""
 
 
-class HybridRetriever(RAGRetriever):
+class HybridRetriever(WordsRetriever):
     """Finds chunks by their words and by their variations' vectors, and fuses both by rank.
 
     Reciprocal rank fusion (Cormack, Clarke and Buettcher, "Reciprocal Rank Fusion outperforms
@@ -48,9 +46,6 @@ class HybridRetriever(RAGRetriever):
         weights: Of the vectors, and of the words.
         c: How little the first ranks count more than those after them.
         fetch_k: Chunks that each side finds; by default 4 times `k`, at least 20.
-        filter: Which chunks count: a `Comparison` or `Operation` of LangChain's structured
-            queries, or a dict of metadata keys and the values that they must have.
-        language: Of the texts, for an index in memory.
         fallback: Not needed here, since one side answers where the other fails.
     """
 
@@ -58,25 +53,12 @@ class HybridRetriever(RAGRetriever):
     weights: tuple[Weight, Weight] = (0.5, 0.5)
     c: float = Field(default=60, ge=0)
     fetch_k: int | None = Field(default=None, ge=1)
-    filter: SkipValidation[FilterDirective | dict[str, Any] | None] = None
-    language: str = "english"
-
-    _search: LexicalSearch = PrivateAttr()
 
     def __init__(self, **fields: Any) -> None:
         super().__init__(**fields)
-        # Not in a validator: pydantic would put an error of its own in place of ours.
         if not any(self.weights):
             message = "weights are (0, 0), so that nothing could be found: give one above 0."
             raise ConfigurationError(message)
-        self._search = search_of(self._queries, self.language)
-        directive_of(self.filter)
-
-    @override
-    def _answer(self, query: str, k: int | None, given: dict[str, Any]) -> Flow[list[Document]]:
-        if self.filter is not None:
-            given = {"filter": self.filter, **given}
-        return (yield from super()._answer(query, k, given))
 
     @override
     def _found(self, query: str, k: int, options: dict[str, Any]) -> Flow[list[Document]]:

@@ -258,7 +258,7 @@ async def test_unknown_and_odd_ids_are_not_found(driver: Driver) -> None:
     rag = World().start(source_id_key=None)
     await driver(rag, "add_texts", ["a"], ids=["a"])
     assert await driver(rag, "get_by_ids", ["", NUL, SURROGATE, "../../etc", "A"]) == []
-    with pytest.raises(InvalidDocumentError, match="list of ids"):
+    with pytest.raises(InvalidDocumentError, match="ids must be a list"):
         await driver(rag, "get_by_ids", "a")
 
 

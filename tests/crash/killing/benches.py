@@ -120,6 +120,16 @@ class PostgresBench:
                     f"CREATE TABLE {target}.{table} (LIKE {source}.{table} INCLUDING ALL)",
                     f"INSERT INTO {target}.{table} SELECT * FROM {source}.{table}",
                 ]
+            # The numbers that were given out are part of a state; a table's own come with it.
+            sequences = connection.execute(
+                "SELECT sequencename, last_value FROM pg_sequences "
+                "WHERE schemaname = %s AND sequencename !~ '_seq$'",
+                [source],
+            ).fetchall()
+            for sequence, last in sequences:
+                statements.append(f"CREATE SEQUENCE {target}.{sequence}")
+                if last is not None:
+                    statements.append(f"SELECT setval('{target}.{sequence}', {int(last)})")
             connection.execute("; ".join(statements).encode())
 
     def _connect(self) -> Connection:

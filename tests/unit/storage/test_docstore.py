@@ -381,6 +381,7 @@ async def test_other_tables_of_the_engine_are_left_alone(driver, store, engine):
         "mine",
         "langchain_rag_claims",
         "langchain_rag_documents",
+        "langchain_rag_full_text_settings",
         "langchain_rag_schema",
     }
     assert (await execute(engine, "SELECT a FROM mine")).all() == [(1,)]

@@ -139,7 +139,7 @@ def test_a_store_that_ignores_ids_is_caught(driver: Driver) -> None:
 
 def test_what_a_store_lacks_is_declared() -> None:
     """Neither less nor more."""
-    lacking = frozenset({"relevance", "embeds_once", "filter"})
+    lacking = frozenset({"relevance", "embeds_once"})
     sync_only = suite_over(SyncOnlyVectorStore, lacks=lacking)
     assert sync_only.report().missing == {*lacking}
     sync_only.test_what_it_does_is_what_is_declared()

@@ -144,6 +144,9 @@ async def test_from_texts_with_every_part(driver: Driver) -> None:
 
 def test_the_translator_of_the_wrapped_store() -> None:
     assert RAGVectorStore(**parts()).structured_query_translator() is not None
-    odd = RAGVectorStore(**parts(vectorstore=SyncOnlyVectorStore(CountingEmbeddings())))
+    store = SyncOnlyVectorStore(CountingEmbeddings())
+    odd = RAGVectorStore(**parts(vectorstore=store))
+    assert odd.structured_query_translator() is not None  # that of what it wraps in turn
+    store.inner = None  # type: ignore[assignment]
     with pytest.raises(NoTranslatorError, match="SyncOnlyVectorStore"):
         odd.structured_query_translator()
