@@ -93,7 +93,7 @@ def transformers(log: Path, points: Points) -> dict[str, Any]:
         assert found is not None
         passage = found.group()
         points.reach("llm before")
-        os.write(file, (json.dumps(passage) + "\n").encode())
+        os.write(file, f"\n{json.dumps(passage)}\n".encode())
         points.reach("llm after")
         return f"What is {passage}?"
 
