@@ -12,7 +12,7 @@ from tests.crash.killing.zygote import Zygote
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-KILL_POINTS = int(os.environ.get("KILL_POINTS", "60"))
+KILL_POINTS = int(os.environ.get("KILL_POINTS", "40"))
 """For each backend. `KILL_POINTS=200 uv run pytest tests/crash/killing` strikes at all."""
 
 
