@@ -70,7 +70,10 @@ class SearchingMixin(BaseRAGVectorStore):
             query: A text.
             k: Distinct chunks wanted (default 4); none for 0 or less.
             **kwargs: Further arguments of the wrapped store's search, such as `filter`, which
-                sees what is flat in the user's metadata, and `transformer`.
+                sees what is flat in the user's metadata, and `transformer`; and ours, which
+                every search takes: `kinds` and `except_kinds` of variation, `within` (document
+                ids), `match_details`, `return_documents`, `aggregation` (`"best"` or
+                `"rank_sum"`).
 
         Returns:
             k distinct chunks, best first; fewer only where no more exist.
