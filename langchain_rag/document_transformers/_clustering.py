@@ -18,7 +18,7 @@ import numpy as np
 
 from langchain_rag.document_transformers._mixtures import mixture, needed
 from langchain_rag.document_transformers.fingerprint import digest
-from langchain_rag.document_transformers.identity import class_of, identity
+from langchain_rag.document_transformers.identity import class_of, declared_name, identity
 from langchain_rag.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -63,6 +63,7 @@ class Clustering(Protocol):
         ...
 
 
+@declared_name("SoftClustering")
 @dataclass(frozen=True, slots=True)
 class SoftClustering:
     """Clusters vectors softly; the same vectors always get the same clusters.

@@ -15,7 +15,7 @@ from langchain_core.documents import Document
 from typing_extensions import override
 
 from langchain_rag.document_transformers.fingerprint import digest
-from langchain_rag.document_transformers.identity import class_of
+from langchain_rag.document_transformers.identity import class_of, declared_name
 from langchain_rag.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -84,6 +84,7 @@ _CELLS: Final = frozenset({"td", "th"})
 _BLANKS: Final = re.compile(r"[ \t\n\r\f]+")
 
 
+@declared_name("HTMLSections")
 class HTMLSections:
     """Cuts HTML at its headings, as LangChain's header splitters do.
 

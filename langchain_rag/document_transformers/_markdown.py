@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from langchain_core.documents import Document
 
 from langchain_rag.document_transformers.fingerprint import digest
-from langchain_rag.document_transformers.identity import class_of
+from langchain_rag.document_transformers.identity import class_of, declared_name
 from langchain_rag.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ _OPENING: Final = re.compile(
 _FRONT_MATTER: Final = re.compile(r"---[ \t]*\r?\n(?:.*\n)*?(?:---|\.\.\.)[ \t]*\r?(?:\n|$)")
 
 
+@declared_name("MarkdownSections")
 class MarkdownSections:
     """Cuts Markdown at its headings, as LangChain's header splitters do.
 

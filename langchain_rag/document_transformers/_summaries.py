@@ -12,6 +12,7 @@ from langchain_rag._documents import document_of
 from langchain_rag.document_transformers._documents import CARRIED, name_of
 from langchain_rag.document_transformers._portions import joined, pieces_of, portions_of
 from langchain_rag.document_transformers.asking import Asked, Piece
+from langchain_rag.document_transformers.identity import declared_name
 from langchain_rag.document_transformers.llm import LLMDocumentTransformer
 from langchain_rag.document_transformers.overseeing import overseer_of
 from langchain_rag.document_transformers.parsing import summary_of
@@ -45,6 +46,7 @@ class Job:
     texts: Sequence[str]
 
 
+@declared_name("Summaries")
 class Summaries(LLMDocumentTransformer):
     """Asks a model for summaries; keeps to a bound.
 

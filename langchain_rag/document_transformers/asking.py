@@ -15,6 +15,7 @@ from langchain_core.runnables import Runnable
 
 from langchain_rag._together import failures, values_of
 from langchain_rag.document_transformers._documents import name_of
+from langchain_rag.document_transformers.identity import declared_name
 from langchain_rag.document_transformers.parsing import lines_of
 from langchain_rag.errors import TransformerError
 
@@ -34,6 +35,7 @@ Prompt: TypeAlias = BasePromptTemplate[Any] | str
 GetInput: TypeAlias = Callable[[Document], Mapping[str, Any]]
 
 
+@declared_name("context_of")
 def context_of(document: Document) -> dict[str, Any]:
     """Return the default input of a prompt: the text, as `context`.
 

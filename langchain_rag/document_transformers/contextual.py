@@ -14,6 +14,7 @@ from langchain_rag.document_transformers._groups import Group
 from langchain_rag.document_transformers._passages import document_identity, passages_of
 from langchain_rag.document_transformers.asking import Asked, Model, Piece, Prompt
 from langchain_rag.document_transformers.fingerprint import digest, fingerprint_of, is_ours
+from langchain_rag.document_transformers.identity import declared_name
 from langchain_rag.document_transformers.llm import LLMDocumentTransformer
 from langchain_rag.document_transformers.member import as_lazy
 from langchain_rag.document_transformers.metadata import reads_metadata
@@ -46,6 +47,7 @@ CONTEXT_PROMPT: Final = (
 """The document first, and the chunk last: all prompts about a document begin the same."""
 
 
+@declared_name("ContextualSplitter")
 class ContextualSplitter(LLMDocumentTransformer):
     r"""Cuts documents, and asks a model to say where in its document each chunk belongs.
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from langchain_rag.document_transformers.base import LazyDocumentTransformer
 from langchain_rag.document_transformers.fingerprint import digest, is_ours
-from langchain_rag.document_transformers.identity import class_of
+from langchain_rag.document_transformers.identity import class_of, declared_name
 
 if TYPE_CHECKING:
     from langchain_core.documents import Document
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["CopyDocumentTransformer"]
 
 
+@declared_name("CopyDocumentTransformer")
 class CopyDocumentTransformer(LazyDocumentTransformer):
     """Gives each document as it is, so that its own text can be searched too.
 

@@ -11,6 +11,7 @@ from langchain_rag.document_transformers._summaries import Job, Summaries
 from langchain_rag.document_transformers._tree_identity import tree_fingerprint
 from langchain_rag.document_transformers.base import LazyDocumentTransformer
 from langchain_rag.document_transformers.fingerprint import fingerprint_of
+from langchain_rag.document_transformers.identity import declared_name
 from langchain_rag.document_transformers.member import as_lazy
 from langchain_rag.document_transformers.metadata import reads_metadata
 from langchain_rag.document_transformers.nodes import Node, marked
@@ -39,6 +40,7 @@ _TOP: Final = "summary"
 """Name of the summary's node."""
 
 
+@declared_name("DocumentSummaryTransformer")
 class DocumentSummaryTransformer(LazyDocumentTransformer):
     """Cuts a document into chunks, and adds a summary of the whole.
 

@@ -10,7 +10,12 @@ from langchain_text_splitters import RecursiveCharacterTextSplitter
 from langchain_rag._documents import document_of
 from langchain_rag.document_transformers.base import LazyDocumentTransformer
 from langchain_rag.document_transformers.fingerprint import digest, fingerprint_of, is_ours
-from langchain_rag.document_transformers.identity import NoIdentityError, class_of, identity
+from langchain_rag.document_transformers.identity import (
+    NoIdentityError,
+    class_of,
+    declared_name,
+    identity,
+)
 from langchain_rag.document_transformers.metadata import reads_metadata
 from langchain_rag.document_transformers.nodes import Node, marked
 from langchain_rag.errors import ConfigurationError
@@ -26,6 +31,7 @@ CHUNK_SIZES: Final = (2048, 512, 128)
 _START: Final = "start_index"
 
 
+@declared_name("estimated_tokens")
 def estimated_tokens(text: str) -> float:
     """Estimate how many tokens a text has, without a tokenizer.
 
@@ -47,6 +53,7 @@ def estimated_tokens(text: str) -> float:
     return len(text.encode("utf-8", "surrogatepass")) / 4
 
 
+@declared_name("HierarchicalSplitter")
 class HierarchicalSplitter(LazyDocumentTransformer):
     """Cuts a document at the largest size, each piece at the next one, and so on.
 

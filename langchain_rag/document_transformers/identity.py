@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from enum import Enum
 from types import BuiltinFunctionType, FunctionType
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, cast
 
 from langchain_core.language_models import BaseLanguageModel
 from langchain_core.load import dumpd
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = [
     "NoIdentityError",
     "class_of",
+    "declared_name",
     "identity",
     "identity_of_model",
     "identity_of_prompt",
@@ -27,20 +29,51 @@ __all__ = [
 ]
 
 
+T = TypeVar("T", bound="Callable[..., Any]")
+
+_DECLARED: Final = "_declared_name"
+
+
 class NoIdentityError(Exception):
     """A part of a transformer has no dependable identity."""
 
 
+def declared_name(name: str) -> Callable[[T], T]:
+    """Declare the name by which hashes know a class or function of this package.
+
+    It stays the same when the class is renamed or moved to another module: otherwise each
+    document that was stored would have to be imported, and each answer be paid for, again.
+
+    Args:
+        name: The name. It has no dot, so it never equals a module and a qualified name.
+
+    Returns:
+        A decorator.
+    """
+
+    def declare(named: T) -> T:
+        setattr(named, _DECLARED, name)
+        return named
+
+    return declare
+
+
 def class_of(thing: object) -> str:
-    """Return the dotted name of a thing's class.
+    """Return the name by which hashes know a thing's class.
 
     Args:
         thing: Any object.
 
     Returns:
-        Module and qualified name.
+        The name that the class itself declares; otherwise its module and qualified name.
     """
-    return f"{type(thing).__module__}.{type(thing).__qualname__}"
+    return _known_as(type(thing))
+
+
+def _known_as(named: _Named) -> str:
+    # Not inherited: a subclass may do anything.
+    own: dict[str, Any] = getattr(named, "__dict__", {})
+    return own.get(_DECLARED) or f"{named.__module__}.{named.__qualname__}"
 
 
 def identity(value: Any) -> Any:
@@ -80,7 +113,7 @@ def _identity_of_container(value: Any) -> Any:
 
 
 def _name_of(thing: _Named) -> str:
-    """Return the dotted name that leads back to a function or class."""
+    """Return the name of a function or class that its module leads back to."""
     module, name = thing.__module__, thing.__qualname__
     # `__main__` is another module in each process, and a name that leads elsewhere
     # (a lambda, a function in a function, one that was replaced) identifies nothing.
@@ -91,7 +124,7 @@ def _name_of(thing: _Named) -> str:
         found = getattr(found, part, None)
     if found is not thing:
         raise NoIdentityError
-    return f"{module}.{name}"
+    return _known_as(thing)
 
 
 def public_parameters(thing: object) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from langchain_rag.document_transformers.asking import Asked, GetInput, Model, Piece, Prompt
+from langchain_rag.document_transformers.identity import declared_name
 from langchain_rag.document_transformers.llm import LLMDocumentTransformer
 from langchain_rag.document_transformers.parsing_lists import keywords_of
 from langchain_rag.errors import ConfigurationError
@@ -25,6 +26,7 @@ ENTITIES: Final = (
 )
 
 
+@declared_name("KeywordsTransformer")
 class KeywordsTransformer(LLMDocumentTransformer):
     r"""Asks a model for the keywords of a document, or for the entities in it.
 

@@ -9,6 +9,7 @@ from langchain_rag._together import values_of
 from langchain_rag.document_transformers._groups import Group
 from langchain_rag.document_transformers.base import LazyDocumentTransformer
 from langchain_rag.document_transformers.fingerprint import digest_of_members
+from langchain_rag.document_transformers.identity import declared_name
 from langchain_rag.document_transformers.member import as_lazy
 from langchain_rag.document_transformers.metadata import reads_metadata
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["DocumentTransformers"]
 
 
+@declared_name("DocumentTransformers")
 class DocumentTransformers(LazyDocumentTransformer):
     """Several transformers side by side; their results are concatenated.
 

@@ -9,6 +9,7 @@ from langchain_core.documents import Document
 from langchain_rag.document_transformers._groups import Group
 from langchain_rag.document_transformers.base import LazyDocumentTransformer
 from langchain_rag.document_transformers.fingerprint import digest_of_members
+from langchain_rag.document_transformers.identity import declared_name
 from langchain_rag.document_transformers.member import as_lazy
 from langchain_rag.document_transformers.metadata import reads_metadata
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["DocumentTransformerPipeline"]
 
 
+@declared_name("DocumentTransformerPipeline")
 class DocumentTransformerPipeline(LazyDocumentTransformer):
     """Several transformers in sequence; each transforms what the one before made.
 

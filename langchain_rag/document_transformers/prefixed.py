@@ -10,7 +10,7 @@ from langchain_rag.document_transformers._documents import made_of, name_of
 from langchain_rag.document_transformers._groups import Group
 from langchain_rag.document_transformers.base import LazyDocumentTransformer
 from langchain_rag.document_transformers.fingerprint import digest, fingerprint_of, is_ours
-from langchain_rag.document_transformers.identity import class_of
+from langchain_rag.document_transformers.identity import class_of, declared_name
 from langchain_rag.document_transformers.member import as_lazy
 from langchain_rag.document_transformers.metadata import reads_metadata
 from langchain_rag.document_transformers.overseeing import overseer_of
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["Prefixed"]
 
 
+@declared_name("Prefixed")
 class Prefixed(LazyDocumentTransformer):
     r"""Puts metadata of a document in front of whatever another transformer makes of it.
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from langchain_rag.document_transformers._documents import name_of
 from langchain_rag.document_transformers.asking import Asked, GetInput, Model, Piece, Prompt
+from langchain_rag.document_transformers.identity import declared_name
 from langchain_rag.document_transformers.llm import LLMDocumentTransformer
 from langchain_rag.document_transformers.parsing_lists import statements_of
 from langchain_rag.errors import ConfigurationError
@@ -27,6 +28,7 @@ PROPOSITIONS_PROMPT: Final = (
 )
 
 
+@declared_name("PropositionsTransformer")
 class PropositionsTransformer(LLMDocumentTransformer):
     r"""Asks a model for the statements that a document consists of.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from langchain_rag.document_transformers.asking import Asked, GetInput, Model, Piece, Prompt
+from langchain_rag.document_transformers.identity import declared_name
 from langchain_rag.document_transformers.llm import LLMDocumentTransformer
 from langchain_rag.document_transformers.parsing import questions_of
 from langchain_rag.errors import ConfigurationError
@@ -21,6 +22,7 @@ QUESTIONS_PROMPT: Final = (
 )
 
 
+@declared_name("GenerateQuestionsTransformer")
 class GenerateQuestionsTransformer(LLMDocumentTransformer):
     r"""Asks a model for questions that a document answers.
 

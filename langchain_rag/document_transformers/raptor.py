@@ -13,6 +13,7 @@ from langchain_rag.document_transformers._tree_identity import tree_fingerprint
 from langchain_rag.document_transformers._trees import Tree
 from langchain_rag.document_transformers.base import LazyDocumentTransformer
 from langchain_rag.document_transformers.fingerprint import fingerprint_of
+from langchain_rag.document_transformers.identity import declared_name
 from langchain_rag.document_transformers.member import as_lazy
 from langchain_rag.document_transformers.metadata import reads_metadata
 from langchain_rag.document_transformers.overseeing import overseer_of
@@ -38,6 +39,7 @@ CLUSTER_PROMPT: Final = (
 )
 
 
+@declared_name("RaptorTransformer")
 class RaptorTransformer(LazyDocumentTransformer):
     """Cuts a document into chunks, and puts a tree of summaries above them.
 

@@ -10,7 +10,12 @@ from langchain_rag._documents import document_of
 from langchain_rag.document_transformers._sentence_rules import ends_in
 from langchain_rag.document_transformers.base import LazyDocumentTransformer
 from langchain_rag.document_transformers.fingerprint import digest, is_ours
-from langchain_rag.document_transformers.identity import NoIdentityError, class_of, identity
+from langchain_rag.document_transformers.identity import (
+    NoIdentityError,
+    class_of,
+    declared_name,
+    identity,
+)
 from langchain_rag.errors import ConfigurationError, TransformerError
 
 if TYPE_CHECKING:
@@ -38,6 +43,7 @@ _WRAPPED: Final = 120
 """No text is wrapped at more characters: a longer line is a paragraph, or an item."""
 
 
+@declared_name("sentence_spans")
 def sentence_spans(
     text: str, *, min_characters: int = 0, split: Split | None = None
 ) -> list[Span]:
@@ -73,6 +79,7 @@ def sentence_spans(
     return _joined((span for span in spans if span[0] < span[1]), min_characters)
 
 
+@declared_name("SentenceSplitter")
 class SentenceSplitter(LazyDocumentTransformer):
     """Makes a variation of each sentence of a chunk.
 

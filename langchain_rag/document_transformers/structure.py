@@ -10,7 +10,7 @@ from langchain_rag.document_transformers._html import HTMLSections
 from langchain_rag.document_transformers._markdown import MarkdownSections
 from langchain_rag.document_transformers.base import LazyDocumentTransformer
 from langchain_rag.document_transformers.fingerprint import digest, fingerprint_of, is_ours
-from langchain_rag.document_transformers.identity import class_of
+from langchain_rag.document_transformers.identity import class_of, declared_name
 from langchain_rag.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ class SectionSplitter(Protocol):
         ...
 
 
+@declared_name("HeadingSplitter")
 class HeadingSplitter(LazyDocumentTransformer):
     r"""Cuts documents at their headings, and notes the headings above each section.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from langchain_rag.document_transformers.asking import Asked, GetInput, Model, Piece, Prompt
+from langchain_rag.document_transformers.identity import declared_name
 from langchain_rag.document_transformers.llm import LLMDocumentTransformer
 from langchain_rag.document_transformers.parsing import summary_of
 
@@ -19,6 +20,7 @@ SUMMARY_PROMPT: Final = (
 )
 
 
+@declared_name("SummarizeTransformer")
 class SummarizeTransformer(LLMDocumentTransformer):
     """Asks a model for a summary of a document.
 

@@ -19,7 +19,7 @@ from langchain_rag.document_transformers.asking import (
     Prompt,
     text_of,
 )
-from langchain_rag.document_transformers.identity import identity_of_prompt
+from langchain_rag.document_transformers.identity import declared_name, identity_of_prompt
 from langchain_rag.document_transformers.llm import LLMDocumentTransformer
 from langchain_rag.document_transformers.parsing import summary_and_questions_of
 from langchain_rag.document_transformers.questions import checked_number
@@ -62,6 +62,7 @@ class SummaryAndQuestions(BaseModel):
     )
 
 
+@declared_name("SummarizeAndQuestionsTransformer")
 class SummarizeAndQuestionsTransformer(LLMDocumentTransformer):
     r"""Asks a model for a summary and for questions, with one call for both.
 

@@ -13,6 +13,7 @@ from typing import Any, Final
 from langchain_core.embeddings import Embeddings
 from typing_extensions import override
 
+from langchain_rag.document_transformers.identity import class_of, declared_name
 from langchain_rag.errors import ConfigurationError
 
 __all__ = ["WordLlamaEmbeddings"]
@@ -20,6 +21,7 @@ __all__ = ["WordLlamaEmbeddings"]
 DIMENSIONS: Final = 256
 
 
+@declared_name("WordLlamaEmbeddings")
 class WordLlamaEmbeddings(Embeddings):
     """Embeddings of the `wordllama` package, which carries its weights.
 
@@ -61,7 +63,7 @@ class WordLlamaEmbeddings(Embeddings):
     @property
     def fingerprint(self) -> str:
         """What tells its vectors from those of other embeddings, for a cache of them."""
-        return f"{type(self).__name__} wordllama {version('wordllama')}, size {DIMENSIONS}"
+        return f"{class_of(self)} wordllama {version('wordllama')}, size {DIMENSIONS}"
 
     @override
     def embed_documents(self, texts: list[str]) -> list[list[float]]:

@@ -32,6 +32,7 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from pydantic import PrivateAttr
 from typing_extensions import override
 
+from langchain_rag.document_transformers.identity import declared_name
 from langchain_rag.testing.faults import InjectedFault
 
 if TYPE_CHECKING:
@@ -100,6 +101,7 @@ class CountingEmbeddings(Embeddings):
         return self.embed_query(text)
 
 
+@declared_name("ScriptedChatModel")
 class ScriptedChatModel(BaseChatModel):
     """A chat model whose answer is a function of the prompt.
 
