@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from tests.crash.killing import calls, corpus
@@ -12,6 +13,9 @@ if TYPE_CHECKING:
 
 Seen = dict[str, Any]
 """What `looking.look` returned."""
+
+Calls = list[list[str]]
+"""Texts of each call of the embeddings; `corpus.KEPT` after a call whose vectors were kept."""
 
 IN_FLIGHT = 2 * corpus.CONCURRENCY
 """Calls that a store has begun and not yet kept the answers of: as many as it makes at a time,
@@ -94,37 +98,56 @@ def payments(
     batches = {batch_of(phase, number) for number in numbers}
     if len(batches) > AHEAD:
         problems.append(f"calls of {len(batches)} batches were paid twice: {sorted(batches)}")
-    for document_id, number in _numbers(after).items():
-        manifest = f"manifests/{document_id}"
-        stored = _manifest(now, document_id)
-        if number in numbers and stored is not None and stored == _manifest(after, document_id):
-            problems.append(f"{manifest} was stored, and its calls were paid twice")
+    stored = _stored(now, after) & numbers
+    problems += [f"document {one} was stored, and its calls were paid twice" for one in stored]
     return problems
 
 
 def embeddings(
-    first: list[list[str]], second: list[list[str]], wanted: list[list[str]]
+    phase: str, first: Calls, second: Calls, now: Seen, after: Seen, *, died: bool
 ) -> list[str]:
     """Say what is wrong with the calls of the embeddings.
 
-    One call at a time is made. What the last one of a dead process was about may be embedded
-    again, unless the cache has kept it; and nothing else.
+    What a call was about may be embedded again where its batch was not committed, and the cache
+    has not kept its vectors; nothing else may. One batch at a time is written, with one call
+    of the embeddings, and the turn ends with the commit. So a process that dies leaves one
+    such call. One that goes on after a batch has failed writes those before it that are
+    under way, and gives up those after it: it leaves one call for each batch under way,
+    each of an earlier batch than the call before.
 
     Args:
+        phase: Of the call.
         first: Calls of the interrupted call, and what was kept.
         second: Those of the second one.
-        wanted: Those when nothing interrupts.
+        now: What was there in between.
+        after: What is there after the call when nothing interrupts it.
+        died: Whether the process died at once.
     """
-    made = _texts_in(first) + _texts_in(second)
-    twice = made - _texts_in(wanted)
-    asked = [call for call in first if call != corpus.KEPT]
-    is_kept = first[-1:] == [corpus.KEPT]
-    in_flight = _texts_in(asked[-1:]) if not is_kept else Counter[str]()
-    more = twice - in_flight
-    return [f"{more.total()} texts embedded again, {TOO_MANY}: {sorted(more)[:3]}"] * bool(more)
+    twice = _texts_in(first) + _texts_in(second) - _texts_in(after["embedded"])
+    more = twice - _texts_in(_not_kept(phase, first, 1 if died else AHEAD))
+    problems = [f"{more.total()} texts embedded again, {TOO_MANY}: {sorted(more)[:3]}"]
+    stored = _stored(now, after) & {corpus.number_in(text) for text in twice}
+    return [
+        *(problems if more else []),
+        *(f"document {number} was stored, and embedded again" for number in sorted(stored)),
+    ]
 
 
-def _texts_in(calls_: list[list[str]]) -> Counter[str]:
+def _not_kept(phase: str, calls_: Calls, most: int) -> Calls:
+    """Return those of the last calls that may not have been committed, nor kept."""
+    found: Calls = []
+    batch = -1
+    followed = [pair for pair in pairwise([*calls_, None]) if pair[0] != corpus.KEPT]
+    for call, following in reversed(followed[-most:]):
+        if call is None or batch_of(phase, corpus.number_in(call[0])) <= batch:
+            break
+        batch = batch_of(phase, corpus.number_in(call[0]))
+        if following != corpus.KEPT:
+            found.append(call)
+    return found
+
+
+def _texts_in(calls_: Calls) -> Counter[str]:
     return Counter(text for call in calls_ for text in call)
 
 
@@ -140,6 +163,16 @@ def _by_document(seen: Seen) -> Mapping[str, set[tuple[str, str]]]:
     for document_id, chunk, variation in seen["found"]:
         found[document_id].add((chunk, variation))
     return found
+
+
+def _stored(now: Seen, after: Seen) -> set[int]:
+    """Return the numbers of the documents that are stored as they are in the end."""
+    return {
+        number
+        for document_id, number in _numbers(after).items()
+        if (manifest := _manifest(now, document_id)) is not None
+        and manifest == _manifest(after, document_id)
+    }
 
 
 def _numbers(seen: Seen) -> dict[str, int]:

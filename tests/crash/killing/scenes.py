@@ -92,13 +92,21 @@ class Scene:
             self.bench.save(phase)
         return found
 
-    def made_again(self, phase: str, rehearsal: Rehearsal, between: judging.Seen) -> list[str]:
+    def made_again(
+        self,
+        phase: str,
+        rehearsal: Rehearsal,
+        between: judging.Seen,
+        *,
+        died: bool = True,
+    ) -> list[str]:
         """Make an interrupted call again in a new process, and say what is wrong then.
 
         Args:
             phase: The call.
             rehearsal: Of the phase.
             between: What the interrupted call has left.
+            died: Whether its process died at once, and did not see anything fail.
         """
         again = self.call(phase)
         if again.error is not None:
@@ -112,7 +120,12 @@ class Scene:
                 phase, first, now["asked"][len(first) :], between, rehearsal.after
             ),
             *judging.embeddings(
-                embedded, now["embedded"][len(embedded) :], rehearsal.after["embedded"]
+                phase,
+                embedded,
+                now["embedded"][len(embedded) :],
+                between,
+                rehearsal.after,
+                died=died,
             ),
             *self.verify(),
         ]

@@ -101,7 +101,7 @@ def test_the_same_call_again_once_there_is_room_leaves_no_trace(
             problems = judging.afterwards(between, rehearsed.after) + scene.verify()
         else:
             problems = judging.at_once(rehearsed.before, between, rehearsed.after)
-            problems += scene.made_again("import", rehearsed, between)
+            problems += scene.made_again("import", rehearsed, between, died=False)
         if full != "vectors":
             # Answers are kept beside the docstore, where there was no room for them: then
             # those of the whole batch are lost, which is looked after as well.

@@ -70,7 +70,7 @@ def test_stopped_anywhere_the_same_call_again_leaves_no_trace(
             if stopped.error is None:
                 # Only giving back the claim was left to do, and that it lapsed is no failure.
                 found += judging.afterwards(between, rehearsal.after)
-            again = scene.made_again("import", rehearsal, between)
+            again = scene.made_again("import", rehearsal, between, died=False)
             # Answers are kept in the database that was gone: those are lost that came while
             # the call did not know it yet.
             found += [one for one in again if judging.TOO_MANY not in one]
