@@ -31,7 +31,7 @@ import time
 from collections.abc import Generator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -39,29 +39,35 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 T = TypeVar("T")
 
+Mode: TypeAlias = Literal["plain", "to_its_end", "counted", "here"]
+"""How a driver must treat an operation.
+
+- `plain`: in no special way.
+- `to_its_end`: it writes. The asynchronous half of a synchronous store runs in a thread, which
+  outlives the task that awaits it. A task that is cancelled meanwhile waits until the write is
+  over, and is cancelled then: what comes after must not be overtaken by it.
+- `counted`: only so many may be under way, such as a model's; see `langchain_rag._together`.
+- `here`: it is the caller's own code, which may be bound to the caller's thread.
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Operation:
     """One step of I/O that a flow asks its driver for.
 
     Attributes:
+        mode: How the driver must treat it.
         sync: What `run` calls.
         async_: What `arun` calls and awaits.
         args: Positional arguments of either.
         kwargs: Keyword arguments of either.
-        to_its_end: Whether a cancelled task waits for it; see `call_to_its_end`.
-        counted: Whether it is one of those of which only so many may be under way; see
-            `langchain_rag._together`.
-        here: Whether `sync` must run in the caller's own thread: it is the caller's code.
     """
 
+    mode: Mode
     sync: Callable[..., Any]
     async_: Callable[..., Awaitable[Any]]
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
-    to_its_end: bool = False
-    counted: bool = False
-    here: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,23 +145,20 @@ def call(
     Returns:
         A flow to `yield from`, which returns what the chosen callable returned.
     """
-    result: T = yield Operation(sync, async_, args, kwargs)
-    return result
+    return call_as("plain", sync, async_, *args, **kwargs)
 
 
-def call_to_its_end(
+def call_as(
+    mode: Mode,
     sync: Callable[P, T],
     async_: Callable[P, Awaitable[T]],
     *args: P.args,
     **kwargs: P.kwargs,
 ) -> Flow[T]:
-    """Do the same for an operation that writes.
-
-    The asynchronous half of a synchronous store runs in a thread, which outlives the task
-    that awaits it. A task that is cancelled meanwhile waits until the write is over, and is
-    cancelled then: what comes after must not be overtaken by it.
+    """Do the same for an operation that the driver must treat in a certain way.
 
     Args:
+        mode: The way; see `Mode`.
         sync: The synchronous callable.
         async_: Its asynchronous twin, which takes the same arguments.
         *args: Positional arguments of either.
@@ -164,49 +167,7 @@ def call_to_its_end(
     Returns:
         A flow to `yield from`, which returns what the chosen callable returned.
     """
-    result: T = yield Operation(sync, async_, args, kwargs, to_its_end=True)
-    return result
-
-
-def call_counted(
-    sync: Callable[P, T],
-    async_: Callable[P, Awaitable[T]],
-    *args: P.args,
-    **kwargs: P.kwargs,
-) -> Flow[T]:
-    """Do the same for a call of which only so many may be under way, such as a model's.
-
-    Args:
-        sync: The synchronous callable.
-        async_: Its asynchronous twin, which takes the same arguments.
-        *args: Positional arguments of either.
-        **kwargs: Keyword arguments of either.
-
-    Returns:
-        A flow to `yield from`, which returns what the chosen callable returned.
-    """
-    result: T = yield Operation(sync, async_, args, kwargs, counted=True)
-    return result
-
-
-def call_here(
-    sync: Callable[P, T],
-    async_: Callable[P, Awaitable[T]],
-    *args: P.args,
-    **kwargs: P.kwargs,
-) -> Flow[T]:
-    """Do the same for the caller's own code, which may be bound to the caller's thread.
-
-    Args:
-        sync: The synchronous callable.
-        async_: Its asynchronous twin, which takes the same arguments.
-        *args: Positional arguments of either.
-        **kwargs: Keyword arguments of either.
-
-    Returns:
-        A flow to `yield from`, which returns what the chosen callable returned.
-    """
-    result: T = yield Operation(sync, async_, args, kwargs, here=True)
+    result: T = yield Operation(mode, sync, async_, args, kwargs)
     return result
 
 
@@ -407,7 +368,7 @@ async def performed(operation: Operation) -> Any:
         Its result.
     """
     awaitable = operation.async_(*operation.args, **operation.kwargs)
-    if not operation.to_its_end:
+    if operation.mode != "to_its_end":
         return await awaitable
     task = asyncio.ensure_future(awaitable)
     try:

@@ -164,11 +164,11 @@ class Scheduler:
 
     def _request(self, node: _Node, request: Request) -> None:
         if isinstance(request, Operation):
-            if request.counted and node.started:
+            if request.mode == "counted" and node.started:
                 self._backlog.appendleft((node, request))  # it goes on before others begin
-            elif request.counted:
+            elif request.mode == "counted":
                 self._backlog.append((node, request))
-            elif self._turn is node and node.aside and not request.here:
+            elif self._turn is node and node.aside and request.mode != "here":
                 self._aside = (node, request)
             else:
                 self._perform(node, request)

@@ -82,7 +82,7 @@ class _Drive:
                 try:
                     if (
                         isinstance(request, Operation)
-                        and request.counted
+                        and request.mode == "counted"
                         and not await self._start()
                     ):
                         flow.close()

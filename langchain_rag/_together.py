@@ -4,9 +4,9 @@ One limit holds for everything that a flow gathers, however deep. A flow that wa
 takes up no thread, so that nothing is ever blocked by its own children, and the limit is
 reached as long as there is work: with 16, the model sees 16 calls until the last.
 
-Only operations that say so (`call_counted`) run in threads and are counted. All others run
-where `run` would run them, in the caller's thread, one after the other; those of the flow that
-has the turn (`take_turn`) beside counted ones.
+Only operations that say so (`call_as("counted", ...)`) run in threads and are counted. All
+others run where `run` would run them, in the caller's thread, one after the other; those of the
+flow that has the turn (`take_turn`) beside counted ones.
 """
 
 from __future__ import annotations

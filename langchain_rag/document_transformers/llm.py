@@ -17,7 +17,7 @@ from langchain_core.prompts import BasePromptTemplate, PromptTemplate
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import ensure_config
 
-from langchain_rag._flow import Flow, call_counted, gather, pause
+from langchain_rag._flow import Flow, call_as, gather, pause
 from langchain_rag.document_transformers._documents import made_of, name_of, shown
 from langchain_rag.document_transformers._groups import Group
 from langchain_rag.document_transformers.asking import (
@@ -284,7 +284,9 @@ class LLMDocumentTransformer(LazyDocumentTransformer):
         """
         for attempt in count(1):
             try:
-                return (yield from call_counted(model.invoke, model.ainvoke, prompt, config))
+                return (
+                    yield from call_as("counted", model.invoke, model.ainvoke, prompt, config)
+                )
             except Exception as error:
                 seconds = self.retries.delay(
                     attempt,

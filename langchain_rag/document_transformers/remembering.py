@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from langchain_core.runnables import RunnableConfig
 
-from langchain_rag._flow import Flow, call, call_to_its_end
+from langchain_rag._flow import Flow, call, call_as
 from langchain_rag.document_transformers.asking import Asked, Piece
 from langchain_rag.document_transformers.caching import CachedPiece, CacheKey, VariationCache
 from langchain_rag.document_transformers.fingerprint import digest
@@ -95,7 +95,7 @@ class Memory:
             return
         entry = (key, [CachedPiece(piece.kind, piece.text) for piece in pieces])
         try:
-            yield from call_to_its_end(cache.mset, cache.amset, [entry])
+            yield from call_as("to_its_end", cache.mset, cache.amset, [entry])
         except Exception:  # noqa: BLE001 - a cache is no reason to fail
             _log.warning("An answer could not be kept in the variation cache.", exc_info=True)
 

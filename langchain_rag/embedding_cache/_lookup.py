@@ -16,7 +16,7 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.stores import BaseStore
 from typing_extensions import override
 
-from langchain_rag._flow import Flow, arun, call, call_to_its_end, run
+from langchain_rag._flow import Flow, arun, call, call_as, run
 from langchain_rag.embedding_cache.cache import EmbeddingCache
 from langchain_rag.embedding_cache.tally import count
 from langchain_rag.errors import StoreError
@@ -92,8 +92,8 @@ class LookUp(BaseStore[str, list[float]]):
             _log.warning("Vectors of several lengths in one answer are not cached.")
             return
         try:
-            yield from call_to_its_end(
-                self._cache.mset, self._cache.amset, self._identity, pairs
+            yield from call_as(
+                "to_its_end", self._cache.mset, self._cache.amset, self._identity, pairs
             )
         except Exception:  # noqa: BLE001 - a cache is no reason to fail
             _log.warning("Vectors could not be kept in the embedding cache.", exc_info=True)

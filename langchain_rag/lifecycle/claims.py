@@ -22,7 +22,7 @@ from weakref import WeakValueDictionary
 from langchain_core.documents import Document
 from langchain_core.stores import BaseStore
 
-from langchain_rag._flow import Flow, call, call_to_its_end
+from langchain_rag._flow import Flow, call, call_as
 from langchain_rag.errors import ConcurrentWriteError
 from langchain_rag.lifecycle.batches import MAX_RECORDS, batched
 
@@ -167,7 +167,7 @@ class Claim:
             ConcurrentWriteError: The claim was lost; nothing was written.
         """
         for batch in batched(records, MAX_RECORDS):
-            yield from call_to_its_end(self._held.mset, self._held.amset, batch)
+            yield from call_as("to_its_end", self._held.mset, self._held.amset, batch)
 
     def mdelete(self, keys: Sequence[str]) -> Flow[None]:
         """Delete records.
@@ -176,7 +176,7 @@ class Claim:
             ConcurrentWriteError: The claim was lost; nothing was deleted.
         """
         for batch in batched(keys, MAX_RECORDS):
-            yield from call_to_its_end(self._held.mdelete, self._held.amdelete, batch)
+            yield from call_as("to_its_end", self._held.mdelete, self._held.amdelete, batch)
 
     def confirm(self) -> Flow[None]:
         """Make sure of the claim before something outside of the docstore goes.
@@ -207,7 +207,7 @@ def holding(
     """
     held = _claim_on(docstore, documents)
     try:
-        yield from call_to_its_end(held.acquire, held.aacquire)
+        yield from call_as("to_its_end", held.acquire, held.aacquire)
         result = yield from body(Claim(held))
     except GeneratorExit:
         held.abandon()  # an event loop was closed with us in it: nothing can be awaited
@@ -260,7 +260,7 @@ def _claim_on(docstore: BaseStore[str, Document], documents: Mapping[str, str]) 
 
 def _release(held: StoreClaim) -> Flow[None]:
     try:
-        yield from call_to_its_end(held.release, held.arelease)
+        yield from call_as("to_its_end", held.release, held.arelease)
     except Exception:
         # What the call did is done, or its own error is the one to report. Whoever comes next
         # finds that the claim's holder is gone.

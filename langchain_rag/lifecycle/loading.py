@@ -17,7 +17,7 @@ from typing import Any, Final, Generic, TypeAlias, TypeVar, cast
 from langchain_core.document_loaders import BaseLoader
 from langchain_core.documents import Document
 
-from langchain_rag._flow import Flow, call_here
+from langchain_rag._flow import Flow, call_as
 from langchain_rag.errors import ConfigurationError
 
 T = TypeVar("T")
@@ -88,7 +88,7 @@ class Loading:
         taken: list[T] = []
         left = size
         while left > 0:
-            flow: Flow[_Part[T]] = call_here(self._next, self._anext, left, take)
+            flow: Flow[_Part[T]] = call_as("here", self._next, self._anext, left, take)
             part = yield from flow
             taken += part.taken
             left -= part.read
@@ -103,7 +103,7 @@ class Loading:
 
     def close(self) -> Flow[None]:
         """End what was begun: a generator's `finally` runs now, and not some time later."""
-        return call_here(self._close, self._aclose)
+        return call_as("here", self._close, self._aclose)
 
     def _close(self) -> None:
         close: Any = getattr(self._iterator, "close", None)

@@ -10,7 +10,7 @@ from langchain_core.documents import Document
 from langchain_core.runnables import run_in_executor
 from langchain_core.vectorstores import VectorStore
 
-from langchain_rag._flow import Flow, call, call_to_its_end
+from langchain_rag._flow import Flow, call, call_as
 from langchain_rag.backends import backend_of
 from langchain_rag.errors import IdsIgnoredError, StoreError
 from langchain_rag.lifecycle.batches import batched
@@ -70,8 +70,13 @@ class Rows:
             if not self.backend.replaces:
                 yield from self.delete(ids)
             fitted = yield from self._fitted(batch)
-            returned = yield from call_to_its_end(
-                store.add_documents, store.aadd_documents, fitted, ids=ids, **options
+            returned = yield from call_as(
+                "to_its_end",
+                store.add_documents,
+                store.aadd_documents,
+                fitted,
+                ids=ids,
+                **options,
             )
             # Some stores return nothing, which says nothing.
             if returned and list(returned) != ids:
@@ -102,7 +107,7 @@ class Rows:
         for batch in batched(rows, self.backend.max_rows):
             change = partial(relabel, (yield from self._fitted(batch)))
             achange = partial(run_in_executor, None, change)
-            found = yield from call_to_its_end(change, achange)
+            found = yield from call_as("to_its_end", change, achange)
             missing += [row for row in batch if row.id not in found]
         return missing
 
@@ -158,7 +163,7 @@ class Rows:
     def _delete(self, ids: list[str]) -> Flow[None]:
         store = self.vectorstore
         try:
-            deleted = yield from call_to_its_end(store.delete, store.adelete, ids=ids)
+            deleted = yield from call_as("to_its_end", store.delete, store.adelete, ids=ids)
         except NotImplementedError as error:
             message = (
                 f"{type(store).__name__} cannot delete, so what it holds could never be "

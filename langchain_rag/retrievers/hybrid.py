@@ -11,7 +11,7 @@ from langchain_core.documents import Document
 from pydantic import Field
 from typing_extensions import override
 
-from langchain_rag._flow import Flow, arun, call, call_counted, gather, run
+from langchain_rag._flow import Flow, arun, call, call_as, gather, run
 from langchain_rag._together import arun_together, run_together
 from langchain_rag.errors import ConfigurationError
 from langchain_rag.retrievers._filters import directive_of
@@ -126,9 +126,12 @@ def _both(
     by_vectors: Flow[list[Hit[float]]], by_words: Flow[list[Hit[float]]], any_thread: bool
 ) -> Flow[list[Side]]:
     """Run both sides, and return what each found or raised."""
-    beside = call_counted if any_thread else call
     # The words in a thread of their own, the vectors where the caller is.
-    aside = beside(partial(run, _caught(by_words)), partial(arun, _caught(by_words)))
+    aside = call_as(
+        "counted" if any_thread else "plain",
+        partial(run, _caught(by_words)),
+        partial(arun, _caught(by_words)),
+    )
     flows: list[Flow[Side]] = [aside, _caught(by_vectors)]
     words, vectors = yield from gather(flows)
     return [vectors, words]

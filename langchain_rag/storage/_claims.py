@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import delete, select
 
-from langchain_rag._flow import Flow, arun, call, call_to_its_end, run
+from langchain_rag._flow import Flow, arun, call, call_as, run
 from langchain_rag.errors import ConcurrentWriteError
 from langchain_rag.storage import _documents
 from langchain_rag.storage._presence import presence_of
@@ -146,7 +146,7 @@ class SQLClaim:
     def _write(self, body: Callable[[Connection], None]) -> Flow[None]:
         # No claim outlives the machine or the server: its holder's lock does not either.
         database = self._database.without_waiting()
-        yield from call_to_its_end(database.run, database.arun, body, write=True)
+        yield from call_as("to_its_end", database.run, database.arun, body, write=True)
 
     def _give_back(self, connection: Connection) -> None:
         connection.execute(delete(CLAIMS).where(*self._mine()))

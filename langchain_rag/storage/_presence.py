@@ -23,7 +23,7 @@ from filelock import FileLock, Timeout
 from langchain_core.runnables import run_in_executor
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from langchain_rag._flow import Flow, call, call_to_its_end
+from langchain_rag._flow import Flow, call, call_as
 from langchain_rag.storage import _sessions
 from langchain_rag.storage._failures import connecting
 
@@ -136,7 +136,7 @@ class SessionPresence(ProcessPresence):
 
     def enter(self) -> Flow[str]:
         """Open the process's session, if this is its first write."""
-        session = yield from call_to_its_end(self._open, self._aopen)
+        session = yield from call_as("to_its_end", self._open, self._aopen)
         self._session = session
         self._writer = f"{session.token}:{uuid4().hex}"
         return (yield from super().enter())
@@ -149,7 +149,7 @@ class SessionPresence(ProcessPresence):
         """Close the session, which has broken."""
         self.abandon()
         if self._session is not None:
-            yield from call_to_its_end(_sessions.forget, _sessions.aforget, self._session)
+            yield from call_as("to_its_end", _sessions.forget, _sessions.aforget, self._session)
 
     def has_left(self, connection: Connection, writer: str) -> bool:
         """Say whether another writer's process is gone, or its call is over."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from langchain_core.documents import Document
 from langchain_core.stores import BaseStore
 
-from langchain_rag._flow import Flow, arun, call, call_to_its_end, run
+from langchain_rag._flow import Flow, arun, call, call_as, run
 from langchain_rag.storage import _documents
 from langchain_rag.storage._claims import SQLClaim, claimed
 from langchain_rag.storage._codec import check_keys
@@ -231,7 +231,7 @@ class SQLDocStore(BaseStore[str, Document]):
             found: Any = yield from call(database.run, database.arun, body)
             if found is not None:
                 return list[tuple[str, float]](found)
-            yield from call_to_its_end(database.run, database.arun, build, write=True)
+            yield from call_as("to_its_end", database.run, database.arun, build, write=True)
 
         search = self._index.searching(query, k, prefix, alone=True)
 
@@ -240,8 +240,8 @@ class SQLDocStore(BaseStore[str, Document]):
             return search(connection) or []
 
         # Others write all the time who do not keep the index.
-        last: Any = yield from call_to_its_end(
-            database.run, database.arun, build_and_search, write=True
+        last: Any = yield from call_as(
+            "to_its_end", database.run, database.arun, build_and_search, write=True
         )
         return list[tuple[str, float]](last)
 

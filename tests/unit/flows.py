@@ -9,7 +9,7 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from langchain_rag._flow import Flow, arun, call, call_counted, call_here, run
+from langchain_rag._flow import Flow, Mode, arun, call, call_as, run
 from langchain_rag._together import arun_together, run_together
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class Calls:
         return number * 10
 
     def flow(self, number: int) -> Flow[int]:
-        return (yield from call_counted(self.sync, self.async_, number))
+        return (yield from call_as("counted", self.sync, self.async_, number))
 
     def plain(self, number: int) -> Flow[int]:
         """The same, as an operation that is not counted."""
@@ -109,14 +109,14 @@ def plain(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Flow[T
 
 
 def counted(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Flow[T]:
-    return (yield from call_counted(function, twin(function), *args, **kwargs))
+    return (yield from call_as("counted", function, twin(function), *args, **kwargs))
 
 
 def here(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Flow[T]:
-    return (yield from call_here(function, twin(function), *args, **kwargs))
+    return (yield from call_as("here", function, twin(function), *args, **kwargs))
 
 
-def waiting(begun: Gate, wait_for: Gate, make: Any = call_counted) -> Flow[None]:
+def waiting(begun: Gate, wait_for: Gate, mode: Mode = "counted") -> Flow[None]:
     """Ask for an operation that says that it has begun, and waits."""
 
     def sync() -> None:
@@ -127,7 +127,7 @@ def waiting(begun: Gate, wait_for: Gate, make: Any = call_counted) -> Flow[None]
         begun.open()
         await wait_for.await_()
 
-    yield from make(sync, async_)
+    yield from call_as(mode, sync, async_)
 
 
 async def drive(driver: Driver, flow: Flow[Any], limit: int) -> Any:

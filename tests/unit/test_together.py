@@ -13,7 +13,7 @@ from langchain_rag._flow import (
     Flow,
     NotStartedError,
     call,
-    call_counted,
+    call_as,
     gather,
 )
 from langchain_rag._together import arun_together, failures, run_together, values_of
@@ -148,7 +148,7 @@ async def test_context_variables_reach_the_calls(driver: Driver) -> None:
         return VARIABLE.get()
 
     token = VARIABLE.set("ours")
-    flows = [call_counted(VARIABLE.get, aget) for _ in range(3)]
+    flows = [call_as("counted", VARIABLE.get, aget) for _ in range(3)]
     assert await drive(driver, gather(flows), 2) == ["ours"] * 3
     VARIABLE.reset(token)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from langchain_rag import _scheduler
-from langchain_rag._flow import Flow, call_to_its_end, gather, pause, stream, take_turn
+from langchain_rag._flow import Flow, call_as, gather, pause, stream, take_turn
 from langchain_rag._together import arun_together, run_together
 from langchain_rag.testing import InjectedCrash
 from tests.unit.flows import Gate, alarm, counted, drive, here, no_deadlock, plain, waiting
@@ -62,7 +62,7 @@ class Scene:
 
     def _writes(self) -> Flow[None]:
         yield from take_turn()
-        yield from call_to_its_end(self._write, self._awrite)
+        yield from call_as("to_its_end", self._write, self._awrite)
 
     def _write(self) -> None:
         self.is_writing.open()

@@ -12,8 +12,6 @@ import pytest
 from langchain_rag._flow import (
     Flow,
     NotStartedError,
-    call,
-    call_counted,
     gather,
     give_turn_back,
     pause,
@@ -217,7 +215,7 @@ async def test_a_slow_write_does_not_keep_calls_from_beginning(driver: Driver) -
 
     def writes() -> Flow[None]:
         yield from take_turn()
-        yield from waiting(writing, called, call)
+        yield from waiting(writing, called, "plain")
 
     def asks() -> Flow[int]:
         yield from waiting(Gate(), writing)
@@ -236,7 +234,7 @@ async def test_a_slow_write_does_not_keep_a_call_from_being_tried_again(
 
     def writes() -> Flow[None]:
         yield from take_turn()
-        yield from waiting(Gate(), called, call)
+        yield from waiting(Gate(), called, "plain")
 
     def asks() -> Flow[None]:
         yield from pause(0.01)
@@ -256,7 +254,7 @@ async def test_where_the_operations_of_a_turn_run(driver: Driver) -> None:
     def writes() -> Flow[None]:
         yield from take_turn()
         yield from plain(note, "alone")
-        yield from waiting(Gate(), begun, call_counted)
+        yield from waiting(Gate(), begun)
         yield from plain(note, "beside")
         yield from here(note, "here")
         done.open()
