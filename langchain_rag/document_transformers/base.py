@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from langchain_core.documents import BaseDocumentTransformer, Document
 
-from langchain_rag._together import arun_together, run_together
+from langchain_rag._flow.together import arun_together, run_together
 from langchain_rag.document_transformers._documents import made_of, name_of, shown
 from langchain_rag.document_transformers._groups import (
     agroups_of,

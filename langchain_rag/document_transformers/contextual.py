@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
 
 from langchain_rag._documents import document_of
 from langchain_rag._flow import Flow, NotStartedError, gather
-from langchain_rag._together import values_of
+from langchain_rag._flow.together import values_of
 from langchain_rag.document_transformers._documents import made_of, name_of
 from langchain_rag.document_transformers._excerpts import Excerpts
 from langchain_rag.document_transformers._groups import Group

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Final, TypeAlias
 
 from langchain_rag._flow import Flow, give_turn_back, stream, take_turn
-from langchain_rag._together import values_of
+from langchain_rag._flow.together import values_of
 from langchain_rag.errors import ConcurrentWriteError
 from langchain_rag.lifecycle import claims, plan
 from langchain_rag.lifecycle.batches import batched

@@ -12,7 +12,7 @@ from pydantic import Field
 from typing_extensions import override
 
 from langchain_rag._flow import Flow, arun, call, call_as, gather, run
-from langchain_rag._together import arun_together, run_together
+from langchain_rag._flow.together import arun_together, run_together
 from langchain_rag.errors import ConfigurationError
 from langchain_rag.retrievers._filters import directive_of
 from langchain_rag.retrievers._word_search import dense_hits, lexical_hits

@@ -13,7 +13,7 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import merge_configs
 
 from langchain_rag._flow import Flow
-from langchain_rag._together import arun_together, run_together
+from langchain_rag._flow.together import arun_together, run_together
 from langchain_rag.document_transformers.base import limit_of
 from langchain_rag.document_transformers.usage import ModelUsage
 from langchain_rag.embedding_cache import CachedEmbeddings, EmbeddingTally, tallying

@@ -11,7 +11,7 @@ from langchain_core.runnables import RunnableConfig
 from typing_extensions import override
 
 from langchain_rag._flow import Flow, arun, run
-from langchain_rag._together import arun_together, run_together
+from langchain_rag._flow.together import arun_together, run_together
 from langchain_rag.document_transformers.base import limit_of
 from langchain_rag.document_transformers.remembering import REFRESH, VARIATION_CACHE
 from langchain_rag.embedding_cache import EmbeddingTally, tallying

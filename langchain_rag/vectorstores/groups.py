@@ -11,7 +11,7 @@ from langchain_core.structured_query import FilterDirective
 
 from langchain_rag._documents import document_of
 from langchain_rag._flow import arun, run
-from langchain_rag._together import arun_together, run_together
+from langchain_rag._flow.together import arun_together, run_together
 from langchain_rag.document_transformers.base import limit_of
 from langchain_rag.errors import ConfigurationError
 from langchain_rag.lifecycle.grouping import Grouping, Membership, Refreshed, Wanted

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from langchain_rag._flow import Flow, Mode, arun, call, call_as, run
-from langchain_rag._together import arun_together, run_together
+from langchain_rag._flow.together import arun_together, run_together
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator

@@ -16,7 +16,7 @@ from langchain_rag._flow import (
     call_as,
     gather,
 )
-from langchain_rag._together import arun_together, failures, run_together, values_of
+from langchain_rag._flow.together import arun_together, failures, run_together, values_of
 from langchain_rag.testing import Driver
 from tests.unit.flows import Calls, drive, drive_plainly
 

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from langchain_rag import _scheduler
-from langchain_rag._flow import Flow, call_as, gather, pause, stream, take_turn
-from langchain_rag._together import arun_together, run_together
+from langchain_rag._flow import Flow, call_as, gather, pause, stream, take_turn, threads
+from langchain_rag._flow.together import arun_together, run_together
 from langchain_rag.testing import InjectedCrash
 from tests.unit.flows import Gate, alarm, counted, drive, here, no_deadlock, plain, waiting
 
@@ -258,7 +257,7 @@ class Strikes:
         self.where = ""
 
     def __call__(self, frame: FrameType, event: str, _: Any) -> Any:
-        if frame.f_code.co_filename != _scheduler.__file__ or self.where:
+        if frame.f_code.co_filename != threads.__file__ or self.where:
             return None
         if event == "line" and frame.f_code.co_name not in {"__init__", "depth"}:
             self.left -= 1

@@ -20,7 +20,7 @@ from langchain_rag._flow import (
     stream,
     take_turn,
 )
-from langchain_rag._together import failures, values_of
+from langchain_rag._flow.together import failures, values_of
 from tests.unit.flows import counted, drive, here, plain
 
 if TYPE_CHECKING:

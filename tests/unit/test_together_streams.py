@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from langchain_rag._flow import Flow, NotStartedError, gather, stream
-from langchain_rag._together import values_of
+from langchain_rag._flow.together import values_of
 from langchain_rag.testing import Driver, InjectedCrash
 from tests.unit.flows import Calls, Gate, counted, drive, drive_plainly, here, plain, waiting
 

@@ -17,7 +17,7 @@ from langchain_rag._flow import (
     pause,
     take_turn,
 )
-from langchain_rag._together import values_of
+from langchain_rag._flow.together import values_of
 from tests.unit.flows import (
     Calls,
     Gate,

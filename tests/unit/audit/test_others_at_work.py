@@ -11,7 +11,8 @@ from langchain_core.documents import Document
 from langchain_core.stores import InMemoryStore
 from langchain_core.vectorstores import InMemoryVectorStore
 
-from langchain_rag._flow import Flow, Operation, performed
+from langchain_rag._flow import Flow, Operation
+from langchain_rag._flow.drivers import performed
 from langchain_rag._reserved import DOCUMENT
 from langchain_rag.audit import FindingKind
 from langchain_rag.audit import second_look as second_look_module

@@ -16,9 +16,9 @@ from typing import Any, TypeVar
 
 from langchain_core.runnables.config import ContextThreadPoolExecutor
 
-from langchain_rag._flow import Flow, NotStartedError
-from langchain_rag._scheduler import Scheduler
-from langchain_rag._tasks import Tasks
+from langchain_rag._flow.requests import Flow, NotStartedError
+from langchain_rag._flow.tasks import Tasks
+from langchain_rag._flow.threads import Scheduler
 
 T = TypeVar("T")
 

@@ -7,7 +7,8 @@ from collections.abc import Collection, Coroutine
 from dataclasses import dataclass, field
 from typing import Any
 
-from langchain_rag._flow import (
+from langchain_rag._flow.drivers import performed
+from langchain_rag._flow.requests import (
     Flow,
     Gathered,
     NotStartedError,
@@ -15,7 +16,6 @@ from langchain_rag._flow import (
     Pause,
     Request,
     Streamed,
-    performed,
 )
 
 

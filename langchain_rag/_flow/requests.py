@@ -1,35 +1,8 @@
-"""One body for sync and async.
-
-A *flow* is a generator that yields operations and receives their results. It never does
-I/O itself, so two small drivers can run the same body: `run` calls the synchronous half of
-each operation, `arun` awaits the asynchronous half. httpx runs its `auth_flow` and psycopg
-its protocol generators the same way.
-
-Exceptions, `KeyboardInterrupt` and `asyncio.CancelledError` among them, are thrown back
-into the generator at the operation that raised them, so `try`/`finally` in a flow works as
-it reads.
-
-Example:
-    >>> import asyncio
-    >>> def read() -> str:
-    ...     return "sync"
-    >>> async def aread() -> str:
-    ...     return "async"
-    >>> def shout() -> Flow[str]:
-    ...     text = yield from call(read, aread)
-    ...     return text.upper()
-    >>> run(shout())
-    'SYNC'
-    >>> asyncio.run(arun(shout()))
-    'ASYNC'
-"""
+"""What a flow may ask its driver for."""
 
 from __future__ import annotations
 
-import asyncio
-import time
 from collections.abc import Generator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeAlias, TypeVar
 
@@ -46,7 +19,7 @@ Mode: TypeAlias = Literal["plain", "to_its_end", "counted", "here"]
 - `to_its_end`: it writes. The asynchronous half of a synchronous store runs in a thread, which
   outlives the task that awaits it. A task that is cancelled meanwhile waits until the write is
   over, and is cancelled then: what comes after must not be overtaken by it.
-- `counted`: only so many may be under way, such as a model's; see `langchain_rag._together`.
+- `counted`: only so many may be under way, such as a model's; see `run_together`.
 - `here`: it is the caller's own code, which may be bound to the caller's thread.
 """
 
@@ -172,7 +145,7 @@ def call_as(
 
 
 def gather(flows: Sequence[Flow[T]]) -> Flow[list[T | Exception]]:
-    """Run flows side by side where the driver can (`langchain_rag._together`).
+    """Run flows side by side where the driver can (`langchain_rag._flow.together`).
 
     `run` and `arun` run them one after the other. When one fails, those after it that have
     not yet called anything are not started; the others go on to their end.
@@ -244,141 +217,3 @@ def pause(seconds: float) -> Flow[None]:
         A flow to `yield from`.
     """
     yield Pause(seconds)
-
-
-def run(flow: Flow[T]) -> T:
-    """Drive a flow with the synchronous half of its operations.
-
-    Args:
-        flow: A flow that has not been started.
-
-    Returns:
-        What the flow returns.
-    """
-    try:
-        request = next(flow)
-        while True:
-            try:
-                if isinstance(request, Operation):
-                    result: Any = request.sync(*request.args, **request.kwargs)
-                elif isinstance(request, Gathered):
-                    result = _one_by_one(request)
-                elif isinstance(request, Streamed):
-                    result = _stream_one_by_one(request)
-                else:
-                    result = None
-                    if isinstance(request, Pause):
-                        time.sleep(request.seconds)
-            except BaseException as error:  # noqa: BLE001 - the flow decides, whatever it is
-                request = flow.throw(error)
-            else:
-                request = flow.send(result)
-    except StopIteration as stop:
-        value: T = stop.value
-        return value
-
-
-async def arun(flow: Flow[T]) -> T:
-    """Drive a flow with the asynchronous half of its operations.
-
-    Args:
-        flow: A flow that has not been started.
-
-    Returns:
-        What the flow returns.
-    """
-    try:
-        request = next(flow)
-        while True:
-            try:
-                if isinstance(request, Operation):
-                    result: Any = await performed(request)
-                elif isinstance(request, Gathered):
-                    result = await _aone_by_one(request)
-                elif isinstance(request, Streamed):
-                    result = await _astream_one_by_one(request)
-                else:
-                    result = None
-                    if isinstance(request, Pause):
-                        await asyncio.sleep(request.seconds)
-            except BaseException as error:  # noqa: BLE001 - the flow decides, whatever it is
-                request = flow.throw(error)
-            else:
-                request = flow.send(result)
-    except StopIteration as stop:
-        value: T = stop.value
-        return value
-
-
-def _one_by_one(gathered: Gathered) -> list[Any]:
-    results: list[Any] = []
-    for flow in gathered.flows:
-        if results and isinstance(results[-1], Exception):
-            flow.close()
-            results.append(NotStartedError())
-            continue
-        try:
-            results.append(run(flow))
-        except Exception as error:  # noqa: BLE001 - the flow that gathers decides
-            results.append(error)
-    return results
-
-
-async def _aone_by_one(gathered: Gathered) -> list[Any]:
-    results: list[Any] = []
-    for flow in gathered.flows:
-        if results and isinstance(results[-1], Exception):
-            flow.close()
-            results.append(NotStartedError())
-            continue
-        try:
-            results.append(await arun(flow))
-        except Exception as error:  # noqa: BLE001 - the flow that gathers decides
-            results.append(error)
-    return results
-
-
-def _stream_one_by_one(streamed: Streamed) -> list[Any]:
-    results: list[Any] = []
-    try:
-        while (flow := run(streamed.produce())) is not None:
-            results.append(run(flow))
-    except Exception as error:  # noqa: BLE001 - the flow that streams decides
-        results.append(error)
-    return results
-
-
-async def _astream_one_by_one(streamed: Streamed) -> list[Any]:
-    results: list[Any] = []
-    try:
-        while (flow := await arun(streamed.produce())) is not None:
-            results.append(await arun(flow))
-    except Exception as error:  # noqa: BLE001 - the flow that streams decides
-        results.append(error)
-    return results
-
-
-async def performed(operation: Operation) -> Any:
-    """Await the asynchronous half of an operation.
-
-    Args:
-        operation: The operation.
-
-    Returns:
-        Its result.
-    """
-    awaitable = operation.async_(*operation.args, **operation.kwargs)
-    if operation.mode != "to_its_end":
-        return await awaitable
-    task = asyncio.ensure_future(awaitable)
-    try:
-        return await asyncio.shield(task)
-    except asyncio.CancelledError:
-        while not task.done():
-            with suppress(asyncio.CancelledError):
-                await asyncio.wait([task])
-        if not task.cancelled():
-            # Cancelled or failed, the caller is told of the cancellation; asking for the
-            # failure keeps asyncio from reporting it as forgotten.
-            task.exception()
-        raise

@@ -20,7 +20,7 @@ from typing import Any, Final
 
 from langchain_core.runnables.config import ContextThreadPoolExecutor
 
-from langchain_rag._flow import (
+from langchain_rag._flow.requests import (
     Flow,
     Gathered,
     NotStartedError,
