@@ -5,16 +5,9 @@ from __future__ import annotations
 import asyncio
 import time
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
-from langchain_rag._flow.requests import (
-    Flow,
-    Gathered,
-    NotStartedError,
-    Operation,
-    Pause,
-    Streamed,
-)
+from langchain_rag._flow.requests import Flow, Operation, Pause, Request
 
 T = TypeVar("T")
 
@@ -27,6 +20,9 @@ def run(flow: Flow[T]) -> T:
 
     Returns:
         What the flow returns.
+
+    Raises:
+        RuntimeError: It asks for what only the drivers in `langchain_rag._flow.together` do.
     """
     try:
         request = next(flow)
@@ -34,14 +30,11 @@ def run(flow: Flow[T]) -> T:
             try:
                 if isinstance(request, Operation):
                     result: Any = request.sync(*request.args, **request.kwargs)
-                elif isinstance(request, Gathered):
-                    result = _one_by_one(request)
-                elif isinstance(request, Streamed):
-                    result = _stream_one_by_one(request)
-                else:
+                elif isinstance(request, Pause):
                     result = None
-                    if isinstance(request, Pause):
-                        time.sleep(request.seconds)
+                    time.sleep(request.seconds)
+                else:
+                    _refuse(request)
             except BaseException as error:  # noqa: BLE001 - the flow decides, whatever it is
                 request = flow.throw(error)
             else:
@@ -59,6 +52,9 @@ async def arun(flow: Flow[T]) -> T:
 
     Returns:
         What the flow returns.
+
+    Raises:
+        RuntimeError: It asks for what only the drivers in `langchain_rag._flow.together` do.
     """
     try:
         request = next(flow)
@@ -66,14 +62,11 @@ async def arun(flow: Flow[T]) -> T:
             try:
                 if isinstance(request, Operation):
                     result: Any = await performed(request)
-                elif isinstance(request, Gathered):
-                    result = await _aone_by_one(request)
-                elif isinstance(request, Streamed):
-                    result = await _astream_one_by_one(request)
-                else:
+                elif isinstance(request, Pause):
                     result = None
-                    if isinstance(request, Pause):
-                        await asyncio.sleep(request.seconds)
+                    await asyncio.sleep(request.seconds)
+                else:
+                    _refuse(request)
             except BaseException as error:  # noqa: BLE001 - the flow decides, whatever it is
                 request = flow.throw(error)
             else:
@@ -83,52 +76,12 @@ async def arun(flow: Flow[T]) -> T:
         return value
 
 
-def _one_by_one(gathered: Gathered) -> list[Any]:
-    results: list[Any] = []
-    for flow in gathered.flows:
-        if results and isinstance(results[-1], Exception):
-            flow.close()
-            results.append(NotStartedError())
-            continue
-        try:
-            results.append(run(flow))
-        except Exception as error:  # noqa: BLE001 - the flow that gathers decides
-            results.append(error)
-    return results
-
-
-async def _aone_by_one(gathered: Gathered) -> list[Any]:
-    results: list[Any] = []
-    for flow in gathered.flows:
-        if results and isinstance(results[-1], Exception):
-            flow.close()
-            results.append(NotStartedError())
-            continue
-        try:
-            results.append(await arun(flow))
-        except Exception as error:  # noqa: BLE001 - the flow that gathers decides
-            results.append(error)
-    return results
-
-
-def _stream_one_by_one(streamed: Streamed) -> list[Any]:
-    results: list[Any] = []
-    try:
-        while (flow := run(streamed.produce())) is not None:
-            results.append(run(flow))
-    except Exception as error:  # noqa: BLE001 - the flow that streams decides
-        results.append(error)
-    return results
-
-
-async def _astream_one_by_one(streamed: Streamed) -> list[Any]:
-    results: list[Any] = []
-    try:
-        while (flow := await arun(streamed.produce())) is not None:
-            results.append(await arun(flow))
-    except Exception as error:  # noqa: BLE001 - the flow that streams decides
-        results.append(error)
-    return results
+def _refuse(request: Request) -> NoReturn:
+    msg = (
+        f"A flow asked for {type(request).__name__}, which only run_together and"
+        " arun_together know of: a fault of langchain-rag."
+    )
+    raise RuntimeError(msg)
 
 
 async def performed(operation: Operation) -> Any:

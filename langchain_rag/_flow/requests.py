@@ -145,10 +145,10 @@ def call_as(
 
 
 def gather(flows: Sequence[Flow[T]]) -> Flow[list[T | Exception]]:
-    """Run flows side by side where the driver can (`langchain_rag._flow.together`).
+    """Run flows side by side, which needs `run_together` or `arun_together`.
 
-    `run` and `arun` run them one after the other. When one fails, those after it that have
-    not yet called anything are not started; the others go on to their end.
+    When one fails, those after it that have not yet called anything are not started; the
+    others go on to their end.
 
     Args:
         flows: Flows that have not been started.
@@ -164,9 +164,9 @@ def gather(flows: Sequence[Flow[T]]) -> Flow[list[T | Exception]]:
 def stream(
     produce: Callable[[], Flow[Flow[T] | None]], ahead: int
 ) -> Flow[list[T | Exception]]:
-    """Run flows side by side where the driver can, each made when there is room for it.
+    """Run flows side by side, as `gather` does, each made when there is room for it.
 
-    `run` and `arun` run them one after the other. When one fails, no more are made.
+    When one fails, no more are made.
 
     Args:
         produce: Returns a flow that returns the next flow, None after the last one. What it

@@ -14,6 +14,7 @@ from collections import deque
 from concurrent.futures import Future, wait
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import count
 from queue import Empty, SimpleQueue
 from typing import Any, Final
@@ -82,18 +83,12 @@ class Scheduler:
     """Advances flows in the caller's thread, and their counted operations in others.
 
     Args:
-        executor: Runs counted operations; may start threads when they are needed.
-        writer: Runs operations of the flow that has the turn, in one thread.
         limit: Counted operations that may be under way.
     """
 
-    def __init__(
-        self,
-        executor: ContextThreadPoolExecutor,
-        writer: ContextThreadPoolExecutor,
-        limit: int,
-    ) -> None:
-        self._executor, self._writer, self._limit = executor, writer, limit
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._pools: list[ContextThreadPoolExecutor] = []
         self._ready: deque[tuple[_Node, Any, BaseException | None]] = deque()
         self._backlog: deque[tuple[_Node, Operation]] = deque()
         self._under_way: dict[Future[Any], _Node] = {}
@@ -137,6 +132,25 @@ class Scheduler:
         except BaseException as error:
             self._unwind(error)
             raise
+        finally:
+            for pool in self._pools:
+                # What is under way in a thread cannot be stopped; what has not begun does not
+                # begin.
+                pool.shutdown(wait=True, cancel_futures=True)
+
+    @cached_property
+    def _callers(self) -> ContextThreadPoolExecutor:
+        """Runs counted operations."""
+        return self._pool(self._limit)
+
+    @cached_property
+    def _writer(self) -> ContextThreadPoolExecutor:
+        """Runs operations of the flow that has the turn, in one thread."""
+        return self._pool(1)
+
+    def _pool(self, workers: int) -> ContextThreadPoolExecutor:
+        self._pools.append(ContextThreadPoolExecutor(max_workers=workers))
+        return self._pools[-1]
 
     def _advance(
         self, node: _Node, value: Any, error: BaseException | None
@@ -258,6 +272,8 @@ class Scheduler:
 
     def _begin(self) -> None:
         """Begin what is counted, as much as may be under way."""
+        if not self._backlog:
+            return
         # A flow that pauses keeps its place: who is told to wait shall not be replaced by
         # others who will be told the same.
         # So does one that has an answer, until it has done with it what it does.
@@ -271,7 +287,7 @@ class Scheduler:
                 self._close(node, node.group, NotStartedError())
                 continue
             node.started = True
-            submit = self._executor.submit
+            submit = self._callers.submit
             future = submit(operation.sync, *operation.args, **operation.kwargs)
             self._under_way[future] = node
             future.add_done_callback(self._done.put)

@@ -14,8 +14,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, TypeVar
 
-from langchain_core.runnables.config import ContextThreadPoolExecutor
-
 from langchain_rag._flow.requests import Flow, NotStartedError
 from langchain_rag._flow.tasks import Tasks
 from langchain_rag._flow.threads import Scheduler
@@ -33,15 +31,8 @@ def run_together(flow: Flow[T], limit: int) -> T:
     Returns:
         What the flow returns.
     """
-    executor = ContextThreadPoolExecutor(max_workers=limit)
-    writer = ContextThreadPoolExecutor(max_workers=1)
-    try:
-        value: T = Scheduler(executor, writer, limit).run(flow)
-        return value
-    finally:
-        # What is under way in a thread cannot be stopped; what has not begun does not begin.
-        executor.shutdown(wait=True, cancel_futures=True)
-        writer.shutdown(wait=True, cancel_futures=True)
+    value: T = Scheduler(limit).run(flow)
+    return value
 
 
 async def arun_together(flow: Flow[T], limit: int) -> T:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
@@ -12,7 +12,8 @@ from langchain_core.vectorstores import VectorStore
 from pydantic import ConfigDict, Field, model_validator
 from typing_extensions import override
 
-from langchain_rag._flow import Flow, arun, run
+from langchain_rag._flow import Flow
+from langchain_rag._flow.together import arun_together, run_together
 from langchain_rag.errors import ConfigurationError
 from langchain_rag.search.access import queries_of
 from langchain_rag.search.queries import Queries
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     )
 
 logger = logging.getLogger(__name__)
+
+_LIMIT: Final = 4
+"""Counted operations of one retrieval that may be under way; no config reaches it."""
 
 
 class RAGRetriever(BaseRetriever):
@@ -98,7 +102,7 @@ class RAGRetriever(BaseRetriever):
         k: int | None = None,
         **kwargs: Any,
     ) -> list[Document]:
-        return run(self._answer(query, k, kwargs))
+        return run_together(self._answer(query, k, kwargs), _LIMIT)
 
     @override
     async def _aget_relevant_documents(
@@ -109,4 +113,4 @@ class RAGRetriever(BaseRetriever):
         k: int | None = None,
         **kwargs: Any,
     ) -> list[Document]:
-        return await arun(self._answer(query, k, kwargs))
+        return await arun_together(self._answer(query, k, kwargs), _LIMIT)

@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 from langchain_core.structured_query import FilterDirective
 
 from langchain_rag._documents import document_of
-from langchain_rag._flow import Flow, call
+from langchain_rag._flow import Flow, Mode, call_as
 from langchain_rag._reserved import KIND
 from langchain_rag.lexical import LexicalSearch, lexical_search_of
 from langchain_rag.lexical.texts import prefix_of
@@ -50,6 +50,7 @@ def lexical_hits(
     *,
     wanted: Wanted,
     directive: FilterDirective | None,
+    mode: Mode = "plain",
 ) -> Flow[list[Hit[float]]]:
     """Find chunks by their words.
 
@@ -60,6 +61,7 @@ def lexical_hits(
         k: Chunks wanted.
         wanted: What else is.
         directive: A filter.
+        mode: Of the search for words.
 
     Returns:
         One hit for each chunk, best first, with BM25's score; for each document with
@@ -71,8 +73,8 @@ def lexical_hits(
     known: dict[str, ChunkRecord | None] = {}
     asked = _WIDEN * k if picky else k
     while True:
-        found = yield from call(
-            search.lexical_search, search.alexical_search, query, asked, prefix=prefix
+        found = yield from call_as(
+            mode, search.lexical_search, search.alexical_search, query, asked, prefix=prefix
         )
         # All of them each time: what is found may change between two rounds.
         scores = {key.removeprefix(prefix): score for key, score in found}

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from functools import partial
 from typing import Annotated, Any, Final, TypeAlias
 
 from langchain_core.documents import Document
 from pydantic import Field
 from typing_extensions import override
 
-from langchain_rag._flow import Flow, arun, call, call_as, gather, run
-from langchain_rag._flow.together import arun_together, run_together
+from langchain_rag._flow import Flow, gather
 from langchain_rag.errors import ConfigurationError
 from langchain_rag.retrievers._filters import directive_of
 from langchain_rag.retrievers._word_search import dense_hits, lexical_hits
@@ -66,15 +64,23 @@ class HybridRetriever(WordsRetriever):
         wanted, rest = wanted_of(options)
         directive = directive_of(rest.pop("filter", None))
         fetched = max(k, self.fetch_k or max(4 * k, _FETCHED))
-        by_vectors = dense_hits(queries, query, fetched, options, directive)
         by_words = lexical_hits(
-            queries, self._search, query, fetched, wanted=wanted, directive=directive
+            queries,
+            self._search,
+            query,
+            fetched,
+            wanted=wanted,
+            directive=directive,
+            # In a thread of its own, the vectors where the caller is.
+            mode="counted" if queries.lifecycle.stores.any_thread else "plain",
         )
-        both = _both(by_vectors, by_words, queries.lifecycle.stores.any_thread)
-        sides: list[Side] = yield from call(
-            partial(run_together, both, 2), partial(arun_together, both, 2)
+        by_vectors = dense_hits(queries, query, fetched, options, directive)
+        # The words first: what begins in a thread does not wait for the vectors, nor can it be
+        # given up; and the vectors count nothing.
+        words, vectors = yield from gather([by_words, by_vectors])
+        fused = fuse(
+            _sound([vectors, words]), self.weights, self.c, by_document=wanted.return_documents
         )
-        fused = fuse(_sound(sides), self.weights, self.c, by_document=wanted.return_documents)
         found = yield from answers(queries.lifecycle, _ordered(fused)[:k], wanted)
         return [document for document, _ in found]
 
@@ -120,28 +126,6 @@ def _ordered(fused: list[Hit[float]]) -> list[Hit[float]]:
         Hit(hit.chunk, hit.variation, hit.value, rank)
         for rank, hit in enumerate(ordered, start=1)
     ]
-
-
-def _both(
-    by_vectors: Flow[list[Hit[float]]], by_words: Flow[list[Hit[float]]], any_thread: bool
-) -> Flow[list[Side]]:
-    """Run both sides, and return what each found or raised."""
-    # The words in a thread of their own, the vectors where the caller is.
-    aside = call_as(
-        "counted" if any_thread else "plain",
-        partial(run, _caught(by_words)),
-        partial(arun, _caught(by_words)),
-    )
-    flows: list[Flow[Side]] = [aside, _caught(by_vectors)]
-    words, vectors = yield from gather(flows)
-    return [vectors, words]
-
-
-def _caught(side: Flow[list[Hit[float]]]) -> Flow[Side]:
-    try:
-        return (yield from side)
-    except Exception as error:  # noqa: BLE001 - the other side may answer
-        return error
 
 
 def _sound(sides: Sequence[Side]) -> list[list[Hit[float]]]:

@@ -139,7 +139,7 @@ async def drive(driver: Driver, flow: Flow[Any], limit: int) -> Any:
 
 
 async def drive_plainly(driver: Driver, flow: Flow[Any]) -> Any:
-    """Run a flow with what it gathers one after the other."""
+    """Run a flow that does one operation after the other."""
     return run(flow) if driver.name == "sync" else await arun(flow)
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from langchain_rag._flow import Flow, arun, call, run
+from langchain_rag._flow import Flow, arun, call, gather, pause, run, stream, take_turn
 
 Drive = Callable[[Flow[Any]], Any]
 
@@ -123,6 +124,30 @@ def test_an_error_before_the_first_operation(drive: Drive) -> None:
 
     with pytest.raises(ValueError, match="early"):
         drive(flow())
+
+
+@pytest.mark.parametrize(
+    "ask", [lambda io: gather([io()]), lambda io: stream(io, 1), lambda _: take_turn()]
+)
+def test_what_needs_several_flows_is_refused(drive: Drive, ask: Callable[[Io], Any]) -> None:
+    io, good = Io(), Io()
+
+    def flow() -> Flow[None]:
+        try:
+            yield from ask(io)
+        finally:
+            yield from good("clean")
+
+    with pytest.raises(RuntimeError, match=r"run_together .* a fault of langchain-rag"):
+        drive(flow())
+    assert io.log == []
+    assert good.log == [(("clean",), {})]
+
+
+def test_a_pause_is_waited_for(drive: Drive) -> None:
+    start = time.monotonic()
+    drive(pause(0.02))
+    assert time.monotonic() - start >= 0.02
 
 
 async def test_cancellation_reaches_the_flow() -> None:

@@ -18,7 +18,7 @@ from langchain_rag._flow import (
 )
 from langchain_rag._flow.together import arun_together, failures, run_together, values_of
 from langchain_rag.testing import Driver
-from tests.unit.flows import Calls, drive, drive_plainly
+from tests.unit.flows import Calls, drive
 
 
 @pytest.mark.parametrize("limit", [1, 3, 16])
@@ -205,15 +205,3 @@ async def test_cancellation_ends_all_and_lets_flows_clean_up() -> None:
     assert calls.now == 0
     assert sorted(cleaned) == [0, 1, 2, 3]
     assert len(asyncio.all_tasks()) == 1
-
-
-async def test_plain_drivers_run_one_after_the_other(driver: Driver) -> None:
-    calls = Calls()
-    numbers = [1, -2, 3]
-    flow = gather([calls.flow(n) for n in numbers])
-    results = await drive_plainly(driver, flow)
-    assert results[0] == 10
-    assert isinstance(results[1], ValueError)
-    assert isinstance(results[2], NotStartedError)
-    assert calls.most == 1
-    assert calls.made == [1, -2]

@@ -11,7 +11,7 @@ import pytest
 from langchain_rag._flow import Flow, NotStartedError, gather, stream
 from langchain_rag._flow.together import values_of
 from langchain_rag.testing import Driver, InjectedCrash
-from tests.unit.flows import Calls, Gate, counted, drive, drive_plainly, here, plain, waiting
+from tests.unit.flows import Calls, Gate, counted, drive, here, plain, waiting
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -158,19 +158,6 @@ async def test_the_producer_works_in_the_callers_thread(driver: Driver) -> None:
 
     assert await drive(driver, stream(produce, 3), 4) == [10] * 7
     assert set(threads) == {threading.get_ident()}
-
-
-async def test_plain_drivers_run_one_after_the_other(driver: Driver) -> None:
-    calls = Calls()
-    line = Line(lambda n: calls.flow(-1 if n == 2 else n), 9)
-    results = await drive_plainly(driver, stream(line.produce, 3))
-    assert results[:2] == [0, 10]
-    assert isinstance(results[2], ValueError)
-    assert (len(results), calls.made, line.most) == (3, [0, 1, -1], 1)
-    line = Line(calls.flow, 3)
-    line.fails_at = 1
-    first, error = await drive_plainly(driver, stream(line.produce, 3))
-    assert (first, error.args) == (0, (1,))
 
 
 @pytest.mark.parametrize("number", [0, 1, 5, 8])

@@ -23,7 +23,6 @@ from tests.unit.flows import (
     Gate,
     counted,
     drive,
-    drive_plainly,
     here,
     no_deadlock,
     plain,
@@ -321,19 +320,6 @@ async def test_context_variables_reach_the_writes(driver: Driver) -> None:
     results = await drive(driver, gather([writes(), waiting(Gate(), read)]), 2)
     VARIABLE.reset(token)
     assert results[0] == "ours"
-
-
-async def test_plain_drivers_have_but_one_flow(driver: Driver) -> None:
-    room = Room()
-
-    def one(number: int) -> Flow[int]:
-        yield from take_turn()
-        yield from room.flow(number)
-        yield from pause(0)
-        return number
-
-    assert await drive_plainly(driver, gather([one(0), one(1)])) == [0, 1]
-    assert set(room.threads) == {threading.get_ident()}
 
 
 async def test_a_pause_lets_others_go_on(driver: Driver) -> None:
