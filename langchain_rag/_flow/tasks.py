@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Coroutine
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from langchain_rag._flow.drivers import performed
+from langchain_rag._flow.groups import Group, Node
 from langchain_rag._flow.requests import (
     Flow,
     Gathered,
@@ -17,16 +18,6 @@ from langchain_rag._flow.requests import (
     Request,
     Streamed,
 )
-
-
-class _Group:
-    """What tasks that run side by side know of each other."""
-
-    failed_at: int | None = None
-
-    def fail(self, position: int) -> None:
-        """Note a failure: what comes after it is given up."""
-        self.failed_at = position if self.failed_at is None else min(self.failed_at, position)
 
 
 class Tasks:
@@ -49,7 +40,7 @@ class Tasks:
         Returns:
             What it returns.
         """
-        return await _Drive(flow, self._limit, self._turn, ()).run()
+        return await _Drive(Node(flow), self._limit, self._turn).run()
 
 
 @dataclass(slots=True)
@@ -60,18 +51,15 @@ class _Drive:
     it does with an answer, such as keeping it, is done before the next one is asked for.
     """
 
-    flow: Flow[Any]
+    node: Node
     limit: asyncio.Semaphore
     turn: asyncio.Lock
-    # The groups around it, with its place in each.
-    groups: tuple[tuple[_Group, int], ...]
-    started: bool = False
     holds: bool = False
-    has_turn: bool = field(default=False)
+    has_turn: bool = False
 
     async def run(self) -> Any:
         value, error = None, None
-        flow = self.flow
+        flow = self.node.flow
         try:
             while True:
                 try:
@@ -99,9 +87,9 @@ class _Drive:
         if not self.holds:
             await self.limit.acquire()
             self.holds = True
-        if not self.started and self._is_given_up():
+        if not self.node.started and self.node.is_given_up():
             return False
-        self.started = True
+        self.node.started = True
         return True
 
     def _leave(self) -> None:
@@ -113,12 +101,6 @@ class _Drive:
         if self.has_turn:
             self.has_turn = False
             self.turn.release()
-
-    def _is_given_up(self) -> bool:
-        return any(
-            group.failed_at is not None and group.failed_at < position
-            for group, position in self.groups
-        )
 
     async def _requested(self, request: Request) -> Any:
         if isinstance(request, Operation):
@@ -141,23 +123,20 @@ class _Drive:
         if not self.has_turn:
             await self.turn.acquire()
             self.has_turn = True
-            if self._is_given_up():
+            if self.node.is_given_up():
                 self._give_turn_back()
                 raise NotStartedError
 
-    def _within(self, flow: Flow[Any], group: _Group, position: int) -> _Drive:
-        groups = (*self.groups, (group, position))
-        return _Drive(flow, self.limit, self.turn, groups, self.started)
-
-    async def _settled(self, flow: Flow[Any], group: _Group, position: int) -> Any:
+    async def _settled(self, flow: Flow[Any], group: Group, position: int) -> Any:
         try:
-            return await self._within(flow, group, position).run()
+            node = Node(flow, group, position, group.parent.started)
+            return await _Drive(node, self.limit, self.turn).run()
         except Exception as error:  # noqa: BLE001 - the flow that gathers decides
             group.fail(position)
             return error
 
     async def _together(self, gathered: Gathered) -> list[Any]:
-        group = _Group()
+        group = Group(self.node)
         settled = (
             self._settled(flow, group, position) for position, flow in enumerate(gathered.flows)
         )
@@ -169,15 +148,15 @@ class _Drive:
             raise
 
     async def _streamed(self, streamed: Streamed) -> list[Any]:
-        group = _Group()
-        results: list[Any] = []
+        group = Group(self.node, source=streamed)
+        results = group.results
         tasks = set[asyncio.Task[None]]()
 
         async def settle(settled: Coroutine[Any, Any, Any], position: int) -> None:
             results[position] = await settled
 
         try:
-            while group.failed_at is None:
+            while group.source is not None:
                 if len(tasks) >= streamed.ahead:
                     done, tasks = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
                     _raise_any(done)

@@ -13,7 +13,6 @@ import time
 from collections import deque
 from concurrent.futures import Future, wait
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import count
 from queue import Empty, SimpleQueue
@@ -21,6 +20,7 @@ from typing import Any, Final
 
 from langchain_core.runnables.config import ContextThreadPoolExecutor
 
+from langchain_rag._flow.groups import Group, Node
 from langchain_rag._flow.requests import (
     Flow,
     Gathered,
@@ -36,49 +36,6 @@ _PRODUCER: Final = -1
 """Position of the flow that makes the next one of a stream."""
 
 
-@dataclass(slots=True, eq=False)
-class _Group:
-    """Flows that run side by side for another one, which waits for them."""
-
-    parent: _Node
-    results: list[Any]
-    open: int
-    failed_at: int | None = None
-    source: Streamed | None = None  # of a stream that may have more
-    producing: bool = False
-
-    def fail(self, position: int) -> None:
-        """Note a failure: what comes after it is given up, and nothing more is made."""
-        self.failed_at = position if self.failed_at is None else min(self.failed_at, position)
-        self.source = None
-
-
-@dataclass(slots=True, eq=False)
-class _Node:
-    """A flow that runs."""
-
-    flow: Flow[Any]
-    group: _Group | None = None
-    position: int = 0
-    started: bool = False  # whether it has begun to do something that is counted
-    aside: bool = True  # whether what it does in turn may be done in another thread
-
-    def is_given_up(self) -> bool:
-        """Say whether a flow before it, or before one that it belongs to, has failed."""
-        node = self
-        while node.group is not None:
-            failed_at = node.group.failed_at
-            if failed_at is not None and failed_at < node.position:
-                return True
-            node = node.group.parent
-        return False
-
-    @property
-    def depth(self) -> int:
-        """How many flows wait for it."""
-        return 0 if self.group is None else 1 + self.group.parent.depth
-
-
 class Scheduler:
     """Advances flows in the caller's thread, and their counted operations in others.
 
@@ -89,22 +46,22 @@ class Scheduler:
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._pools: list[ContextThreadPoolExecutor] = []
-        self._ready: deque[tuple[_Node, Any, BaseException | None]] = deque()
-        self._backlog: deque[tuple[_Node, Operation]] = deque()
-        self._under_way: dict[Future[Any], _Node] = {}
+        self._ready: deque[tuple[Node, Any, BaseException | None]] = deque()
+        self._backlog: deque[tuple[Node, Operation]] = deque()
+        self._under_way: dict[Future[Any], Node] = {}
         # What is over. `concurrent.futures.wait` would look at all that is under way for each.
         self._done: SimpleQueue[Future[Any]] = SimpleQueue()
         self._answered: set[int] = set()
-        self._paused: list[tuple[float, int, _Node]] = []
+        self._paused: list[tuple[float, int, Node]] = []
         self._numbers = count()  # so that nodes that are due together need no order
-        self._turn: _Node | None = None
-        self._waiting: deque[_Node] = deque()
+        self._turn: Node | None = None
+        self._waiting: deque[Node] = deque()
         # What the turn is used for, and the same once it is under way in the writer's thread.
-        self._aside: tuple[_Node, Operation] | None = None
+        self._aside: tuple[Node, Operation] | None = None
         self._writing: Future[Any] | None = None
         # All flows that have not ended, wherever they are: an interruption may come between
         # two steps, when a flow has left one list and is not in the next yet.
-        self._open: dict[int, _Node] = {}
+        self._open: dict[int, Node] = {}
 
     def run(self, flow: Flow[Any]) -> Any:
         """Run a flow, and what it gathers, to the end.
@@ -115,7 +72,7 @@ class Scheduler:
         Returns:
             What it returns.
         """
-        root = self._opened(_Node(flow))
+        root = self._opened(Node(flow))
         self._ready.append((root, None, None))
         try:
             while True:
@@ -152,9 +109,7 @@ class Scheduler:
         self._pools.append(ContextThreadPoolExecutor(max_workers=workers))
         return self._pools[-1]
 
-    def _advance(
-        self, node: _Node, value: Any, error: BaseException | None
-    ) -> tuple[bool, Any]:
+    def _advance(self, node: Node, value: Any, error: BaseException | None) -> tuple[bool, Any]:
         """Run a flow to its next request; say whether all is done, and with what."""
         self._answered.discard(id(node))
         try:
@@ -176,7 +131,7 @@ class Scheduler:
         self._close(node, node.group, result)
         return False, None
 
-    def _request(self, node: _Node, request: Request) -> None:
+    def _request(self, node: Node, request: Request) -> None:
         if isinstance(request, Operation):
             if request.mode == "counted" and node.started:
                 self._backlog.appendleft((node, request))  # it goes on before others begin
@@ -187,13 +142,13 @@ class Scheduler:
             else:
                 self._perform(node, request)
         elif isinstance(request, Gathered):
-            group = _Group(node, [None] * len(request.flows), len(request.flows))
+            group = Group(node, [None] * len(request.flows), open=len(request.flows))
             for position, flow in enumerate(request.flows):
-                child = self._opened(_Node(flow, group, position, node.started))
+                child = self._opened(Node(flow, group, position, node.started))
                 self._ready.append((child, None, None))
             self._resume(group)
         elif isinstance(request, Streamed):
-            group = _Group(node, [], 0, source=request)
+            group = Group(node, source=request)
             self._resume(group)
         elif isinstance(request, Pause):
             due = time.monotonic() + request.seconds
@@ -201,7 +156,7 @@ class Scheduler:
         else:
             self._exchange_turn(node, request)
 
-    def _perform(self, node: _Node, request: Operation) -> None:
+    def _perform(self, node: Node, request: Operation) -> None:
         try:
             result = request.sync(*request.args, **request.kwargs)
         except BaseException as error:  # noqa: BLE001 - the flow decides, whatever it is
@@ -209,7 +164,7 @@ class Scheduler:
         else:
             self._ready.append((node, result, None))
 
-    def _exchange_turn(self, node: _Node, request: Turn) -> None:
+    def _exchange_turn(self, node: Node, request: Turn) -> None:
         node.aside = request.aside
         if not request.take:
             if self._turn is node:
@@ -227,7 +182,7 @@ class Scheduler:
         if self._waiting:
             self._grant(self._waiting.popleft())
 
-    def _grant(self, node: _Node) -> None:
+    def _grant(self, node: Node) -> None:
         if node.is_given_up():
             self._ready.append((node, None, NotStartedError()))
             if self._waiting:
@@ -236,11 +191,11 @@ class Scheduler:
         self._turn = node
         self._ready.append((node, None, None))
 
-    def _opened(self, node: _Node) -> _Node:
+    def _opened(self, node: Node) -> Node:
         self._open[id(node)] = node
         return node
 
-    def _close(self, node: _Node, group: _Group, result: Any) -> None:
+    def _close(self, node: Node, group: Group, result: Any) -> None:
         del self._open[id(node)]
         if not _produces(node):
             group.results[node.position] = result
@@ -255,17 +210,17 @@ class Scheduler:
                 position = len(group.results)
                 group.results.append(None)
                 group.open += 1
-                child = self._opened(_Node(result, group, position, group.parent.started))
+                child = self._opened(Node(result, group, position, group.parent.started))
                 self._ready.append((child, None, None))
         self._resume(group)
 
-    def _resume(self, group: _Group) -> None:
+    def _resume(self, group: Group) -> None:
         """Make the next flow of a stream, or go on with the flow that waits for a group."""
         if group.producing:
             return
         if group.source is not None and group.open < group.source.ahead:
             group.producing = True
-            producer = self._opened(_Node(group.source.produce(), group, _PRODUCER))
+            producer = self._opened(Node(group.source.produce(), group, _PRODUCER))
             self._ready.append((producer, None, None))
         elif group.open == 0:
             self._ready.append((group.parent, group.results, None))
@@ -346,7 +301,7 @@ class Scheduler:
             raise
 
 
-def _produces(node: _Node) -> bool:
+def _produces(node: Node) -> bool:
     return node.position == _PRODUCER
 
 
