@@ -71,12 +71,13 @@ class HybridRetriever(WordsRetriever):
             fetched,
             wanted=wanted,
             directive=directive,
-            # In a thread of its own, the vectors where the caller is.
+            # The search for words runs in a thread of its own, that by vectors in the caller's.
             mode="counted" if queries.lifecycle.stores.any_thread else "plain",
         )
         by_vectors = dense_hits(queries, query, fetched, options, directive)
-        # The words first: what begins in a thread does not wait for the vectors, nor can it be
-        # given up; and the vectors count nothing.
+        # The words come first, so that their thread starts before the vectors keep this one
+        # busy. Neither side is given up when the other fails: the first of a group never is,
+        # and the vectors ask for nothing that is counted.
         words, vectors = yield from gather([by_words, by_vectors])
         fused = fuse(
             _sound([vectors, words]), self.weights, self.c, by_document=wanted.return_documents
