@@ -26,7 +26,7 @@ def parsed(read: Callable[[str, object], R], key: str, value: object) -> R | Cor
     """Make a record of a value.
 
     Args:
-        read: A method of `langchain_rag.lifecycle.reading.Reader`, or the like.
+        read: A method of `langchain_rag.lifecycle.records.Reader`, or the like.
         key: Where it stands.
         value: What the docstore gave.
     """

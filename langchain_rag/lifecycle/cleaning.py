@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias, cast
 
 from langchain_rag._flow import Flow
 from langchain_rag.errors import CleanupRefusedError, ConcurrentWriteError, ConfigurationError
-from langchain_rag.lifecycle import claims, identity
+from langchain_rag.lifecycle import identity
 from langchain_rag.lifecycle.batches import MAX_RECORDS, batched
 from langchain_rag.lifecycle.index_report import IndexReport
 from langchain_rag.lifecycle.naming import Naming
@@ -133,32 +133,26 @@ class Cleaning:
         found = yield from self._candidates(naming, full=full)
         stale: list[str] = []
         gone: list[str] = []
-        keys, reader = self._lifecycle.keys, self._lifecycle.reader
         for batch in batched(dict.fromkeys(found), MAX_RECORDS):
-            places = [keys.manifest(id_) for id_ in batch]
-            values = yield from self._lifecycle.stores.mget(places)
-            for id_, place, value in zip(batch, places, values, strict=True):
-                if value is None:
+            manifests = yield from self._lifecycle.records.stored_manifests(batch)
+            for id_ in batch:
+                if id_ not in manifests:
                     gone.append(id_)
                 elif id_.startswith(identity.GROUPS):
                     continue  # no loader returns it; it goes with its members
                 # What a record says of its source may be older than the document.
-                elif full or reader.manifest(place, value).source_id in naming.sources:
+                elif full or manifests[id_].read().source_id in naming.sources:
                     stale.append(id_)
         return stale, gone
 
     def _forget(self, batch: Sequence[str]) -> Flow[None]:
         """Forget what is not stored, but for what another call is about to store."""
-        lifecycle, keys = self._lifecycle, self._lifecycle.keys
-        places = [keys.manifest(id_) for id_ in batch]
-        held = yield from claims.claimed(lifecycle.stores.docstore, places)
-        free = [id_ for id_, is_held in zip(batch, held, strict=True) if not is_held]
+        held = yield from self._lifecycle.claimed(batch)
+        free = [id_ for id_ in batch if id_ not in held]
         # Read after that: who has given it back meanwhile has left a manifest, or an intent.
-        marks = [key for id_ in free for key in (keys.manifest(id_), keys.intent(id_))]
-        found = yield from lifecycle.stores.mget(marks)
-        pairs = zip(free, found[::2], found[1::2], strict=True)
+        manifests, intents = yield from self._lifecycle.records.manifests_and_intents(free)
         yield from self._tracking.forget(
-            [id_ for id_, manifest, intent in pairs if manifest is None and intent is None]
+            [id_ for id_ in free if id_ not in manifests and id_ not in intents]
         )
 
     def _candidates(self, naming: Naming, *, full: bool) -> Flow[Iterable[str]]:
@@ -167,8 +161,7 @@ class Cleaning:
             return [*tracked, *self._recorder.predecessors]
         tracked = yield from self._tracking.all()
         found = [id_ for id_ in tracked if id_ not in naming.ids]
-        met = {self._lifecycle.keys.manifest(id_) for id_ in naming.ids}
-        manifests = yield from self._lifecycle.all_manifests(met)
+        manifests = yield from self._lifecycle.records.all_manifests(naming.ids)
         return [*found, *(manifest.document_id for manifest in manifests)]
 
     def _check_limit(self, stale: int) -> Flow[None]:
@@ -178,7 +171,7 @@ class Cleaning:
         allowed = int(limit)
         if limit != allowed:
             # Of what was there before: what came in now must not make room.
-            keys = yield from self._lifecycle.stores.keys(self._lifecycle.keys.manifests)
+            keys = yield from self._lifecycle.records.manifest_keys()
             new = 0 if report.dry_run else len(report.added)
             # As the number is written: 0.29 of 100 are 29, whatever binary fractions say.
             allowed = int(Fraction(str(limit)) * (len(keys) - new))

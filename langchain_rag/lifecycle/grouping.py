@@ -6,7 +6,7 @@ hash in its manifest tells whether a group is what its members say, without read
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -152,8 +152,8 @@ class Grouping:
         )
 
     def _live(self) -> Flow[Manifest | None]:
-        found = yield from self._manifests([self.document_id])
-        return found[0] if found else None
+        found = yield from self._lifecycle.records.manifests([self.document_id])
+        return found.get(self.document_id)
 
     def _source(self, text: str) -> SourceDocument:
         metadata: dict[str, Any] = {"group": self._name}
@@ -177,13 +177,12 @@ class Grouping:
         """Read the chunks of the members, each with what tells it from another one."""
         membership = self._membership
         if membership.ids is None:
-            manifests = yield from self._lifecycle.all_manifests()
-            manifests = sorted(
-                manifests, key=lambda one: (one.source_id or "", one.document_id)
-            )
+            manifests = yield from self._lifecycle.records.all_manifests()
+            manifests.sort(key=lambda one: (one.source_id or "", one.document_id))
         else:
-            manifests = yield from self._manifests(membership.ids)
-        found: list[tuple[str, Document]] = []
+            found = yield from self._lifecycle.records.manifests(membership.ids)
+            manifests = list(found.values())
+        chunks: list[tuple[str, Document]] = []
         for manifest in filter(membership.has, manifests):
             # What stands above others is a summary itself, or has the same text again.
             entries = [entry for entry in manifest.chunks if entry.level == 0]
@@ -192,33 +191,20 @@ class Grouping:
                 documents = yield from self._read(batch, manifest.document_id)
                 for key, document in zip(batch, documents, strict=True):
                     if membership.wanted is None or membership.wanted(document.metadata):
-                        found.append((marks[key], document))
-        return found
+                        chunks.append((marks[key], document))
+        return chunks
 
     def _read(self, chunk_keys: Sequence[str], document_id: str) -> Flow[list[Document]]:
-        places = [self._lifecycle.keys.chunk(key) for key in chunk_keys]
-        values = yield from self._lifecycle.stores.mget(places)
+        found = yield from self._lifecycle.records.stored_chunks(chunk_keys)
         documents: list[Document] = []
-        for place, value in zip(places, values, strict=True):
-            if value is None:
+        for key in chunk_keys:
+            if key not in found:
                 message = (
                     f"A chunk of document {document_id!r}, a member of group {self._name!r}, "
                     "is not in the docstore. If the document was not being changed just now, "
                     "see verify()."
                 )
                 raise StoreError(message)
-            record = self._lifecycle.reader.chunk(place, value)
+            record = found[key].read()
             documents.append(Document(record.content, metadata=codec.decode(record.metadata)))
         return documents
-
-    def _manifests(self, document_ids: Iterable[str]) -> Flow[list[Manifest]]:
-        found: list[Manifest] = []
-        for batch in batched(dict.fromkeys(document_ids), MAX_RECORDS):
-            places = [self._lifecycle.keys.manifest(id_) for id_ in batch]
-            values = yield from self._lifecycle.stores.mget(places)
-            found += [
-                self._lifecycle.reader.manifest(place, value)
-                for place, value in zip(places, values, strict=True)
-                if value is not None
-            ]
-        return found

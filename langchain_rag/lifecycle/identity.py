@@ -141,21 +141,19 @@ class StorageKeys:
 
     Attributes:
         namespace: The same.
+        manifests: Prefix of the keys of all manifests.
+        intents: Prefix of the keys of all intents.
+        chunks: Prefix of the keys of all chunks.
+        all_variations: Prefix of the keys of the variations of all chunks.
     """
 
     def __init__(self, namespace: str) -> None:
         self.namespace = namespace
-        self._tag = digest("namespace", namespace)[:16]
-
-    @property
-    def manifests(self) -> str:
-        """Prefix of the keys of all manifests."""
-        return f"{_MANIFESTS}/{self._tag}/"
-
-    @property
-    def intents(self) -> str:
-        """Prefix of the keys of all intents."""
-        return f"{_INTENTS}/{self._tag}/"
+        tag = digest("namespace", namespace)[:16]
+        self.manifests = f"{_MANIFESTS}/{tag}/"
+        self.intents = f"{_INTENTS}/{tag}/"
+        self.chunks = f"{_CHUNKS}/{tag}/"
+        self.all_variations = f"{_VARIATIONS}/{tag}/"
 
     def manifest(self, document_id: str) -> str:
         """Return the key of a document's manifest."""
@@ -167,11 +165,15 @@ class StorageKeys:
 
     def chunk(self, chunk_key: str) -> str:
         """Return the key of a chunk's record."""
-        return f"{_CHUNKS}/{self._tag}/{_safe(chunk_key)}"
+        return self.chunks + _safe(chunk_key)
 
     def variations(self, chunk_key: str) -> str:
         """Return the key of the record of a chunk's variations."""
-        return f"{_VARIATIONS}/{self._tag}/{_safe(chunk_key)}"
+        return self.all_variations + _safe(chunk_key)
+
+    def of_chunk(self, chunk_key: str) -> tuple[str, str]:
+        """Return the keys of both records of a chunk."""
+        return self.chunk(chunk_key), self.variations(chunk_key)
 
 
 def _safe(chunk_key: str) -> str:

@@ -109,18 +109,11 @@ class Importer:
 
     def _look(self, batch: Batch) -> Flow[tuple[dict[str, Manifest], set[str]]]:
         """Read manifests without a claim, and which documents an interrupted call left."""
-        keys, reader = self._lifecycle.keys, self._lifecycle.reader
         ids = [source.document_id for source in batch]
-        intents = [keys.intent(id_) for id_ in ids]
-        places = [keys.manifest(id_) for id_ in ids]
-        found = yield from self._lifecycle.stores.mget([*intents, *places])
-        left = {id_ for id_, value in zip(ids, found, strict=False) if value is not None}
-        stored = zip(ids, places, found[len(ids) :], strict=True)
+        manifests, left = yield from self._lifecycle.records.manifests_and_intents(ids)
         return {
-            id_: reader.manifest(key, value)
-            for id_, key, value in stored
-            if value is not None and id_ not in left
-        }, left
+            id_: manifest.read() for id_, manifest in manifests.items() if id_ not in left
+        }, set(left)
 
     def _claimed(self, batch: Batch) -> Flow[None]:
         """Import while no other call may write the documents."""

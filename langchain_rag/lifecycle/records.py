@@ -2,20 +2,21 @@
 
 Each record is a LangChain `Document` whose metadata is plain JSON, so any
 `BaseStore[str, Document]` serves. Reading trusts nothing: a value that is not exactly what
-was written raises `CorruptStoreError` with its key.
+was written raises `CorruptStoreError` with its key. No I/O.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 from langchain_core.documents import Document
 
 from langchain_rag._documents import document_of
 from langchain_rag.errors import CorruptStoreError
 from langchain_rag.lifecycle.codec import decode
+from langchain_rag.lifecycle.identity import StorageKeys, chunk_key
 from langchain_rag.lifecycle.layout import Layout
 from langchain_rag.lifecycle.manifest import ChunkEntry, Intent, Manifest
 
@@ -71,6 +72,9 @@ class Variation:
     transformer: str | None
     text: str
     extra: dict[str, Any]
+
+
+Record: TypeAlias = Manifest | Intent | ChunkRecord | list[Variation]
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,6 +246,71 @@ def read_variations(key: str, value: object, content: str | None) -> list[Variat
         ]
 
     return _read(key, value, "the variations of a chunk", read)
+
+
+class Reader:
+    """Reads the records of one namespace, and believes none.
+
+    A record may be well formed and yet not be ours: damaged, copied from another key, put
+    there by somebody. Keys are hashes of what the records say, so each is asked whether it is
+    the one that belongs there.
+
+    Args:
+        keys: Of the namespace.
+    """
+
+    def __init__(self, keys: StorageKeys) -> None:
+        self._keys = keys
+
+    def manifest(self, key: str, value: object) -> Manifest:
+        """Read a manifest; see `read_manifest`.
+
+        Raises:
+            CorruptStoreError: It is no manifest, or one of another document.
+        """
+        manifest = read_manifest(key, value)
+        if key != self._keys.manifest(manifest.document_id):
+            raise corrupt(key, "a manifest", _names(manifest.document_id))
+        return manifest
+
+    def intent(self, key: str, value: object) -> Intent:
+        """Read an intent; see `manifest`."""
+        intent = read_intent(key, value)
+        if key != self._keys.intent(intent.document_id):
+            raise corrupt(key, "an intent", _names(intent.document_id))
+        return intent
+
+    def chunk(self, key: str, value: object) -> ChunkRecord:
+        """Read a chunk; see `read_manifest`.
+
+        Raises:
+            CorruptStoreError: It is no chunk, or one of another key, namespace or text.
+        """
+        chunk = read_chunk(key, value)
+        true_key = chunk_key(
+            self._keys.namespace, chunk.document_id, chunk.content, chunk.ordinal
+        )
+        if chunk.key != true_key or key != self._keys.chunk(true_key):
+            problem = (
+                f"it says that it is chunk {chunk.key!r} of document {chunk.document_id!r}, "
+                "which its namespace and its text do not confirm"
+            )
+            raise corrupt(key, "a chunk", problem)
+        return chunk
+
+    def record(self, key: str, value: object) -> Record:
+        """Read a record of the kind that its key says; see `read_manifest`."""
+        if key.startswith(self._keys.manifests):
+            return self.manifest(key, value)
+        if key.startswith(self._keys.intents):
+            return self.intent(key, value)
+        if key.startswith(self._keys.chunks):
+            return self.chunk(key, value)
+        return read_variations(key, value, None)
+
+
+def _names(document_id: str) -> str:
+    return f"it names document {document_id!r}, which belongs elsewhere"
 
 
 def _place(text: str, content: str) -> str | list[int] | None:

@@ -12,11 +12,10 @@ from collections.abc import Mapping, Sequence
 
 from langchain_rag._flow import Flow
 from langchain_rag.errors import ConcurrentWriteError, CorruptStoreError
-from langchain_rag.lifecycle import claims, records
+from langchain_rag.lifecycle import claims
 from langchain_rag.lifecycle.claims import Claim
-from langchain_rag.lifecycle.identity import StorageKeys
 from langchain_rag.lifecycle.manifest import Intent, Manifest, dead, recovered
-from langchain_rag.lifecycle.reading import Reader
+from langchain_rag.lifecycle.repository import Repository
 from langchain_rag.lifecycle.stores import Stores
 
 logger = logging.getLogger(__name__)
@@ -27,15 +26,14 @@ class Recovery:
 
     Args:
         stores: Where everything is.
-        keys: Where in the docstore.
+        records: Of the docstore.
 
     """
 
-    def __init__(self, stores: Stores, keys: StorageKeys) -> None:
+    def __init__(self, stores: Stores, records: Repository) -> None:
         self._stores = stores
-        self._keys = keys
-        self._reader = Reader(keys)
-        self._place = (claims.place_of(stores.docstore), keys.intents)
+        self._records = records
+        self._place = (claims.place_of(stores.docstore), records.keys.intents)
         # Earlier processes may have left something.
         self._first = True
 
@@ -73,11 +71,8 @@ class Recovery:
             # What looks dead may be what somebody else has begun to write.
             yield from claim.confirm()
         yield from self._stores.delete_variations(variations)
-        chunks = [key for d in gone for key in d.chunks]
-        yield from claim.mdelete(
-            [key for c in chunks for key in (self._keys.chunk(c), self._keys.variations(c))]
-        )
-        yield from claim.mdelete([self._keys.intent(i.document_id) for i in intents])
+        yield from self._records.delete_chunks(claim, [key for d in gone for key in d.chunks])
+        yield from self._records.delete_intents(claim, [i.document_id for i in intents])
 
     def take_back(
         self, claim: Claim, intents: Sequence[Intent], error: Exception
@@ -111,10 +106,8 @@ class Recovery:
         Raises:
             ConcurrentWriteError: A call on another instance is writing one of them.
         """
-        intents = [self._keys.intent(id_) for id_ in document_ids]
-        manifests = [self._keys.manifest(id_) for id_ in document_ids]
-        found = yield from self._stores.mget([*intents, *manifests])
-        left = self._intents(intents, found)
+        manifests, intents = yield from self._records.manifests_and_intents(document_ids)
+        left = [intent.read() for intent in intents.values()]
         for intent in left:
             # It has claimed the document under another docstore object on the same data.
             if claims.is_writing(intent.writer):
@@ -123,12 +116,7 @@ class Recovery:
             self.unswept = True
             yield from self._sweep(claim, left)
             return (yield from self.settled(claim, document_ids))
-        values = zip(document_ids, manifests, found[len(intents) :], strict=True)
-        return {
-            id_: self._reader.manifest(key, value)
-            for id_, key, value in values
-            if value is not None
-        }
+        return {id_: manifest.read() for id_, manifest in manifests.items()}
 
     def sweep_leftovers(self) -> Flow[None]:
         """Sweep after crashed processes and failed calls, if any may be left."""
@@ -136,7 +124,7 @@ class Recovery:
             return
         self.unswept = False
         try:
-            for key in (yield from self._stores.keys(self._keys.intents)):
+            for key in (yield from self._records.intent_keys()):
                 try:
                     yield from self._sweep_leftover(key)
                 except CorruptStoreError as error:
@@ -152,44 +140,24 @@ class Recovery:
     def _sweep_leftover(self, key: str) -> Flow[None]:
         def sweep(claim: Claim) -> Flow[None]:
             # Read again, now that nobody else can be writing the document.
-            left = yield from self._read_intent(key)
+            left = yield from self._records.intents_at([key])
             for intent in left:
                 logger.warning(
                     "Sweeping an unfinished write of document %r.", intent.document_id
                 )
             yield from self._sweep(claim, left)
 
-        for intent in (yield from self._read_intent(key)):
+        for intent in (yield from self._records.intents_at([key])):
             if claims.is_writing(intent.writer):
                 continue
-            document = {self._keys.manifest(intent.document_id): intent.document_id}
+            document = {self._records.keys.manifest(intent.document_id): intent.document_id}
             try:
                 yield from claims.holding(self._stores.docstore, document, sweep)
             except ConcurrentWriteError:
                 logger.debug("Document %r is being written.", intent.document_id)
 
-    def _read_intent(self, key: str) -> Flow[list[Intent]]:
-        return self._intents([key], (yield from self._stores.mget([key])))
-
     def _sweep(self, claim: Claim, intents: Sequence[Intent]) -> Flow[None]:
-        keys = [self._keys.manifest(intent.document_id) for intent in intents]
-        found = yield from self._stores.mget(keys)
-        live: dict[str, Manifest] = {}
-        doubtful: list[Manifest] = []
-        for intent, key, value in zip(intents, keys, found, strict=True):
-            if value is not None:
-                live[intent.document_id] = manifest = self._reader.manifest(key, value)
-                corrected = recovered(intent, manifest)
-                doubtful += [corrected] if corrected is not None else []
-        yield from claim.mset(
-            [(self._keys.manifest(m.document_id), records.write_manifest(m)) for m in doubtful]
-        )
+        live = yield from self._records.manifests([intent.document_id for intent in intents])
+        found = [recovered(intent, live.get(intent.document_id)) for intent in intents]
+        yield from self._records.write_manifests(claim, [m for m in found if m is not None])
         yield from self.clear(claim, intents, live)
-
-    def _intents(self, keys: Sequence[str], values: Sequence[object]) -> list[Intent]:
-        # There may be more values than keys; the rest is not intents.
-        return [
-            self._reader.intent(key, value)
-            for key, value in zip(keys, values, strict=False)
-            if value is not None
-        ]

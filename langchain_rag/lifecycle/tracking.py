@@ -125,13 +125,12 @@ class TrackedByManifests:
     def of_sources(self, source_ids: Iterable[str], seen: set[str]) -> Flow[list[str]]:
         """List the documents of sources; see `Tracking.of_sources`."""
         wanted = set(source_ids)
-        known = {self._lifecycle.keys.manifest(id_) for id_ in seen}
-        manifests = yield from self._lifecycle.all_manifests(known)
+        manifests = yield from self._lifecycle.records.all_manifests(seen)
         return [m.document_id for m in manifests if m.source_id in wanted]
 
     def all(self) -> Flow[list[str]]:
         """List all documents."""
-        return self._lifecycle.all_document_ids()
+        return self._lifecycle.records.document_ids()
 
     def forget(self, document_ids: Sequence[str]) -> Flow[None]:  # noqa: ARG002
         """Do nothing: their manifests are gone."""

@@ -22,22 +22,19 @@ for the same text.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
-from langchain_core.documents import Document
-
 from langchain_rag._flow import Flow
 from langchain_rag.errors import InvalidDocumentError
-from langchain_rag.lifecycle import claims, plan, records
+from langchain_rag.lifecycle import claims, plan
 from langchain_rag.lifecycle.batches import batched
 from langchain_rag.lifecycle.claims import Claim
-from langchain_rag.lifecycle.drafts import DraftChunk
 from langchain_rag.lifecycle.identity import StorageKeys
-from langchain_rag.lifecycle.manifest import Manifest
-from langchain_rag.lifecycle.reading import Reader
+from langchain_rag.lifecycle.records import Reader
 from langchain_rag.lifecycle.recovery import Recovery
+from langchain_rag.lifecycle.repository import Repository
 from langchain_rag.lifecycle.stores import Stores
 from langchain_rag.lifecycle.transforming import Transformers
 
@@ -51,7 +48,8 @@ class Lifecycle:
 
     Attributes:
         keys: Where in the docstore.
-        reader: Reads records of the docstore, and trusts none.
+        reader: Verifies records.
+        records: Reads and writes the records of the docstore.
         recovery: Clears what interrupted calls left.
         fan_out: The largest number of variations of a chunk seen so far, for searches.
     """
@@ -61,8 +59,9 @@ class Lifecycle:
         self.transformers = transformers
         self.keys = StorageKeys(transformers.namespace)
         self.reader = Reader(self.keys)
+        self.records = Repository(stores, self.keys)
         self.fan_out = 1
-        self.recovery = Recovery(stores, self.keys)
+        self.recovery = Recovery(stores, self.records)
 
     def delete(self, document_ids: Iterable[str] | None, batch_size: int) -> Flow[None]:
         """Delete documents; ids that are not there are no error.
@@ -77,7 +76,7 @@ class Lifecycle:
             StoreError: A store did not do what its contract says.
         """
         if document_ids is None:
-            document_ids = yield from self.all_document_ids()
+            document_ids = yield from self.records.document_ids()
         yield from self.recovery.sweep_leftovers()
         for batch in batched(dict.fromkeys(document_ids), batch_size):
             yield from self.holding(batch, partial(self._delete, batch))
@@ -97,6 +96,16 @@ class Lifecycle:
         documents = {self.keys.manifest(id_): id_ for id_ in document_ids}
         yield from claims.holding(self.stores.docstore, documents, body)
 
+    def claimed(self, document_ids: Sequence[str]) -> Flow[set[str]]:
+        """Return which documents somebody is writing, perhaps in another process.
+
+        Args:
+            document_ids: The documents.
+        """
+        keys = [self.keys.manifest(id_) for id_ in document_ids]
+        held = yield from claims.claimed(self.stores.docstore, keys)
+        return {id_ for id_, is_held in zip(document_ids, held, strict=True) if is_held}
+
     def stored(self, document_ids: Sequence[str]) -> Flow[list[bool]]:
         """Say for each document whether it is stored, after sweeping leftovers.
 
@@ -109,12 +118,8 @@ class Lifecycle:
             CorruptStoreError: What is stored of one of them cannot be read.
         """
         yield from self.recovery.sweep_leftovers()
-        keys = [self.keys.manifest(id_) for id_ in document_ids]
-        found = yield from self.stores.mget(keys)
-        return [
-            value is not None and not self.reader.manifest(key, value).doubtful
-            for key, value in zip(keys, found, strict=True)
-        ]
+        found = yield from self.records.manifests(document_ids)
+        return [id_ in found and not found[id_].doubtful for id_ in document_ids]
 
     def _delete(self, batch: Sequence[str], claim: Claim) -> Flow[None]:
         manifests = yield from self.recovery.settled(claim, batch)
@@ -138,16 +143,13 @@ class Lifecycle:
         chunks = [chunk for change in changes for chunk in change.chunks]
         rows = [row for change in changes for row in change.rows]
         relabelled = [row for change in changes for row in change.relabelled]
+        records = self.records
         try:
-            yield from claim.mset(
-                [(self.keys.intent(i.document_id), records.write_intent(i)) for i in intents]
-            )
-            yield from claim.mset(self._records(chunks))
+            yield from records.write_intents(claim, intents)
+            yield from records.write_chunks(claim, [(c.record, c.variations) for c in chunks])
             yield from self.stores.rows.write(rows, relabelled, options)
-            yield from claim.mset(
-                [(self.keys.manifest(i), records.write_manifest(m)) for i, m in live.items()]
-            )
-            yield from claim.mdelete([self.keys.manifest(id_) for id_ in gone])
+            yield from records.write_manifests(claim, live.values())
+            yield from records.delete_manifests(claim, gone)
             yield from self.recovery.clear(claim, intents, live)
         except Exception as error:
             names = ", ".join(repr(change.document_id) for change in changes[:5])
@@ -165,43 +167,11 @@ class Lifecycle:
 
     def _refuse_chunks(self, unknown: Sequence[str]) -> Flow[None]:
         """Say so where an id is one of a chunk: it cannot go without its document."""
-        keys = [self.keys.chunk(id_) for id_ in unknown]
-        found = yield from self.stores.mget(keys)
-        for id_, key, value in zip(unknown, keys, found, strict=True):
-            if value is not None:
-                document_id = self.reader.chunk(key, value).document_id
-                message = (
-                    f"{id_!r} is the id of a chunk of document {document_id!r}, and a chunk "
-                    f"cannot be deleted on its own. Delete the document, or add it again "
-                    "without what should go."
-                )
-                raise InvalidDocumentError(message)
-
-    def _records(self, chunks: Sequence[DraftChunk]) -> list[tuple[str, Document]]:
-        written: list[tuple[str, Document]] = []
-        for chunk in chunks:
-            key = chunk.record.key
-            written.append((self.keys.chunk(key), records.write_chunk(chunk.record)))
-            if chunk.variations is not None:
-                record = records.write_variations(key, chunk.variations, chunk.record.content)
-                written.append((self.keys.variations(key), record))
-        return written
-
-    def all_document_ids(self) -> Flow[list[str]]:
-        """Return the ids of all documents that are stored."""
-        return [manifest.document_id for manifest in (yield from self.all_manifests())]
-
-    def all_manifests(self, but: Collection[str] = ()) -> Flow[list[Manifest]]:
-        """Read the manifests of the namespace.
-
-        Args:
-            but: Keys of those that are not needed.
-        """
-        keys = yield from self.stores.keys(self.keys.manifests)
-        keys = [key for key in keys if key not in but]
-        found = yield from self.stores.mget(keys)
-        return [
-            self.reader.manifest(key, value)
-            for key, value in zip(keys, found, strict=True)
-            if value is not None
-        ]
+        for id_, chunk in (yield from self.records.stored_chunks(unknown)).items():
+            document_id = chunk.read().document_id
+            message = (
+                f"{id_!r} is the id of a chunk of document {document_id!r}, and a chunk "
+                f"cannot be deleted on its own. Delete the document, or add it again "
+                "without what should go."
+            )
+            raise InvalidDocumentError(message)
