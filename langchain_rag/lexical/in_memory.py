@@ -20,6 +20,7 @@ from langchain_rag.lexical.bm25 import K1, B
 from langchain_rag.lexical.protocol import LexicalSearch
 from langchain_rag.lexical.texts import text_of
 from langchain_rag.lifecycle.batches import batched
+from langchain_rag.lifecycle.stores import keys_of
 
 _AT_ONCE: Final = 1000
 """Records that are read in one call."""
@@ -96,16 +97,7 @@ class InMemoryLexicalSearch:
             # A copy is made in one step, whatever other threads write.
             held = cast("dict[str, Any]", dict(docstore.store))
             return {key: value for key, value in held.items() if key.startswith(prefix)}
-
-        def listed() -> list[str]:
-            return [str(key) for key in docstore.yield_keys(prefix=prefix)]
-
-        async def alisted() -> list[str]:
-            # LangChain declares an async generator in a way that type checkers misread.
-            found: Any = docstore.ayield_keys(prefix=prefix)
-            return [str(key) async for key in found]
-
-        return dict.fromkeys((yield from call(listed, alisted)))
+        return dict.fromkeys((yield from keys_of(docstore, prefix)))
 
     def _read(self, there: Mapping[str, Any]) -> Flow[dict[str, Document]]:
         """Read all that the docstore has not shown: its headings may be others."""

@@ -97,24 +97,33 @@ class Stores:
 
     def keys(self, prefix: str) -> Flow[list[str]]:
         """List the keys that begin with a prefix."""
-
-        def list_keys() -> list[str]:
-            if isinstance(self.docstore, InMemoryBaseStore):
-                # Another thread may write while we look; a copy is made in one step.
-                keys = list(self.docstore.store)
-                return [key for key in keys if key.startswith(prefix)]
-            return [str(key) for key in self.docstore.yield_keys(prefix=prefix)]
-
-        async def alist_keys() -> list[str]:
-            # LangChain declares an async generator in a way that type checkers misread.
-            found: Any = self.docstore.ayield_keys(prefix=prefix)
-            return [str(key) async for key in found]
-
-        return (yield from call(list_keys, alist_keys))
+        return keys_of(self.docstore, prefix)
 
     def delete_variations(self, ids: Sequence[str]) -> Flow[None]:
         """Delete variations; ids that are not there are no error. See `Rows.delete`."""
         return self.rows.delete(ids)
+
+
+def keys_of(docstore: BaseStore[str, Document], prefix: str) -> Flow[list[str]]:
+    """List the keys of a docstore that begin with a prefix.
+
+    Args:
+        docstore: The docstore.
+        prefix: The prefix.
+    """
+
+    def list_keys() -> list[str]:
+        if isinstance(docstore, InMemoryBaseStore):
+            # Another thread may write while we look; a copy is made in one step.
+            return [key for key in list(docstore.store) if key.startswith(prefix)]
+        return [str(key) for key in docstore.yield_keys(prefix=prefix)]
+
+    async def alist_keys() -> list[str]:
+        # LangChain declares an async generator in a way that type checkers misread.
+        found: Any = docstore.ayield_keys(prefix=prefix)
+        return [str(key) async for key in found]
+
+    return (yield from call(list_keys, alist_keys))
 
 
 def _check_types(vectorstore: object, docstore: object) -> None:

@@ -12,13 +12,11 @@ from langchain_rag._documents import document_of
 from langchain_rag._flow import Flow, Mode, call_as
 from langchain_rag._reserved import KIND
 from langchain_rag.lexical import LexicalSearch, lexical_search_of
-from langchain_rag.lexical.texts import prefix_of
 from langchain_rag.lifecycle.records import ChunkRecord
 from langchain_rag.retrievers._filters import native_of, predicate_of
 from langchain_rag.search.engine import Hit
 from langchain_rag.search.queries import Queries
 from langchain_rag.search.wanted import Wanted
-from langchain_rag.search.whole import manifests_of
 
 _WIDEN: Final = 4
 
@@ -67,7 +65,7 @@ def lexical_hits(
         One hit for each chunk, best first, with BM25's score; for each document with
         `return_documents`.
     """
-    prefix = prefix_of(queries.lifecycle.keys.chunk(""))
+    prefix = queries.lifecycle.keys.chunks
     passes = _passes(wanted, directive)
     picky = passes is not None or wanted.of_kinds or wanted.return_documents
     known: dict[str, ChunkRecord | None] = {}
@@ -103,7 +101,7 @@ def _kinds(
     if not wanted.of_kinds:
         return None
     ids = [chunk.document_id for chunk in chunks]
-    manifests = yield from manifests_of(queries.lifecycle, ids)
+    manifests = yield from queries.lifecycle.records.manifests(ids)
     return {
         entry.key: tuple(kind for kind, _ in entry.kinds)
         for manifest in manifests.values()

@@ -15,7 +15,6 @@ from langchain_rag.retrievers._base import RAGRetriever
 from langchain_rag.retrievers.merging import Merged, apart, merge, tree_of
 from langchain_rag.search.answers import details
 from langchain_rag.search.wanted import wanted_of
-from langchain_rag.search.whole import manifests_of
 
 
 class AutoMergingRetriever(RAGRetriever):
@@ -68,8 +67,8 @@ class AutoMergingRetriever(RAGRetriever):
         chosen: list[Merged] = []
         while True:
             hits = yield from queries.hits(question, asked, options)
-            manifests = yield from manifests_of(
-                queries.lifecycle, [hit.chunk.document_id for hit in hits]
+            manifests = yield from queries.lifecycle.records.manifests(
+                hit.chunk.document_id for hit in hits
             )
             tree = tree_of(manifests.values())
             found = [Merged(hit.chunk.key, hit.value, rank) for rank, hit in enumerate(hits)]

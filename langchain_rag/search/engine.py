@@ -11,8 +11,8 @@ from langchain_core.documents import Document
 
 from langchain_rag._flow import Flow
 from langchain_rag._reserved import CHUNK, DOCUMENT
-from langchain_rag.errors import CorruptStoreError
 from langchain_rag.lifecycle.records import ChunkRecord
+from langchain_rag.lifecycle.repository import Corrupt
 from langchain_rag.lifecycle.write import Lifecycle
 from langchain_rag.search.collapse import (
     MAX_FIRST_FAN_OUT,
@@ -23,7 +23,6 @@ from langchain_rag.search.collapse import (
     next_ask,
     ours,
 )
-from langchain_rag.search.whole import manifests_of
 
 logger = logging.getLogger(__name__)
 
@@ -164,7 +163,7 @@ class SearchEngine:
             if not unsure:
                 return hits
             # Chunks of a document are there before it is, and still there when it has gone.
-            there = yield from manifests_of(self._lifecycle, unsure)
+            there = yield from self._lifecycle.records.manifests(unsure)
             known.documents.update((id_, id_ in there) for id_ in unsure)
 
     def chunks(self, keys: Sequence[str]) -> Flow[dict[str, ChunkRecord]]:
@@ -176,25 +175,25 @@ class SearchEngine:
         Returns:
             The chunks by key.
         """
-        storage_keys = [self._lifecycle.keys.chunk(key) for key in keys]
-        found = yield from self._lifecycle.stores.mget(storage_keys)
-        chunks: dict[str, ChunkRecord] = {}
-        for key, storage_key, value in zip(keys, storage_keys, found, strict=True):
-            if value is None:
-                self.dropped += 1
+        damaged = Corrupt()
+        chunks = yield from self._lifecycle.records.chunks(keys, damaged)
+        if len(chunks) < len(keys):
+            self._drop([key for key in keys if key not in chunks], damaged)
+        for chunk in chunks.values():
+            self._lifecycle.fan_out = max(self._lifecycle.fan_out, chunk.fan_out)
+        return chunks
+
+    def _drop(self, keys: Sequence[str], damaged: Corrupt) -> None:
+        """Count hits without a chunk, and log why they have none."""
+        self.dropped += len(keys)
+        for key in keys:
+            problem = damaged.get(self._lifecycle.keys.chunk(key))
+            if problem is None:
                 logger.debug("A hit stands for chunk %r, which is not in the docstore.", key)
-                continue
-            try:
-                record = self._lifecycle.reader.chunk(storage_key, value)
-            except CorruptStoreError as error:
+            else:
                 # One damaged chunk must not make a search fail that finds others.
                 # get_by_ids() raises this error, and verify() reports it.
-                self.dropped += 1
-                logger.error("A hit was left out: %s", error)  # noqa: TRY400 - no traceback
-                continue
-            self._lifecycle.fan_out = max(self._lifecycle.fan_out, record.fan_out)
-            chunks[key] = record
-        return chunks
+                logger.error("A hit was left out: %s", problem)
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,25 +26,16 @@ def get_by_ids(lifecycle: Lifecycle, ids: Sequence[str]) -> Flow[list[Document]]
     """
     check_list(ids)
     wanted = list(dict.fromkeys(check_text(id_) for id_ in ids))
-    keys = lifecycle.keys
-    manifest_keys = [keys.manifest(id_) for id_ in wanted]
-    chunk_keys = [keys.chunk(id_) for id_ in wanted]
-    found = yield from lifecycle.stores.mget([*manifest_keys, *chunk_keys])
-    values = dict(zip([*manifest_keys, *chunk_keys], found, strict=True))
-    by_id: list[list[str]] = []
-    for manifest_key, chunk_key in zip(manifest_keys, chunk_keys, strict=True):
-        value = values[manifest_key]
-        if value is None:
-            by_id.append([chunk_key])
+    manifests, chunks = yield from lifecycle.records.manifests_and_chunks(wanted)
+    named: dict[str, None] = {}
+    for id_ in wanted:
+        if id_ in manifests:
+            named.update((entry.key, None) for entry in manifests[id_].read().chunks)
         else:
-            manifest = lifecycle.reader.manifest(manifest_key, value)
-            by_id.append([keys.chunk(entry.key) for entry in manifest.chunks])
-    ordered = list(dict.fromkeys(key for group in by_id for key in group))
-    missing = [key for key in ordered if key not in values]
-    read = yield from lifecycle.stores.mget(missing)
-    values.update(zip(missing, read, strict=True))
-    return [
-        lifecycle.reader.chunk(key, values[key]).public()
-        for key in ordered
-        if values[key] is not None
-    ]
+            named[id_] = None
+    asked = set(wanted)
+    more = yield from lifecycle.records.stored_chunks(key for key in named if key not in asked)
+    chunks |= more
+    read = [chunks[key].read() for key in named if key in chunks]
+    # Two ids may be one key, such as a UUID in capital letters.
+    return [chunk.public() for chunk in {chunk.key: chunk for chunk in read}.values()]

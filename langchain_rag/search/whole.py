@@ -47,31 +47,6 @@ class Whole:
         return document_of(self.text, codec.decode(self.metadata), self.document_id)
 
 
-def manifests_of(
-    lifecycle: Lifecycle, document_ids: Sequence[str]
-) -> Flow[dict[str, Manifest]]:
-    """Read the manifests of documents.
-
-    Args:
-        lifecycle: Whose documents.
-        document_ids: Their ids.
-
-    Returns:
-        The manifests by document id; none for a document that is gone.
-
-    Raises:
-        CorruptStoreError: One of them cannot be read.
-    """
-    ids = list(dict.fromkeys(document_ids))
-    keys = [lifecycle.keys.manifest(id_) for id_ in ids]
-    found = yield from lifecycle.stores.mget(keys)
-    return {
-        id_: lifecycle.reader.manifest(key, value)
-        for id_, key, value in zip(ids, keys, found, strict=True)
-        if value is not None
-    }
-
-
 def wholes(lifecycle: Lifecycle, document_ids: Sequence[str]) -> Flow[dict[str, Whole]]:
     """Read documents.
 
@@ -88,20 +63,17 @@ def wholes(lifecycle: Lifecycle, document_ids: Sequence[str]) -> Flow[dict[str, 
     found: dict[str, Whole] = {}
     missing, seen = list(dict.fromkeys(document_ids)), dict[str, Manifest]()
     for _ in range(_ATTEMPTS):
-        manifests = yield from manifests_of(lifecycle, missing)
+        manifests = yield from lifecycle.records.manifests(missing)
         # A document that is the same as before, and lacks a chunk, will not get it back.
         seen, before = manifests, seen
         manifests = {id_: one for id_, one in manifests.items() if before.get(id_) != one}
-        keys = {
-            id_: [lifecycle.keys.chunk(entry.key) for entry in manifest.lowest]
-            for id_, manifest in manifests.items()
-        }
-        every = [key for some in keys.values() for key in some]
-        values = dict(zip(every, (yield from lifecycle.stores.mget(every)), strict=True))
+        keys = {id_: [entry.key for entry in one.lowest] for id_, one in manifests.items()}
+        stored = yield from lifecycle.records.stored_chunks(
+            key for some in keys.values() for key in some
+        )
         for id_, manifest in manifests.items():
-            if None not in [values[key] for key in keys[id_]]:
-                chunks = [lifecycle.reader.chunk(key, values[key]) for key in keys[id_]]
-                found[id_] = _whole(manifest, chunks)
+            if all(key in stored for key in keys[id_]):
+                found[id_] = _whole(manifest, [stored[key].read() for key in keys[id_]])
         missing = [id_ for id_ in manifests if id_ not in found]
         if not missing:
             break
