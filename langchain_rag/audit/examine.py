@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 
 from langchain_core.documents import Document
 
-from langchain_rag.audit._reading import Corrupt
 from langchain_rag.audit._rows import Owner
 from langchain_rag.audit.findings import Finding, FindingKind
 from langchain_rag.lifecycle import identity
 from langchain_rag.lifecycle.identity import StorageKeys
 from langchain_rag.lifecycle.manifest import ChunkEntry, Manifest
 from langchain_rag.lifecycle.records import ChunkRecord, Variation
+from langchain_rag.lifecycle.repository import Corrupt
 
 
 @dataclass(slots=True)
@@ -25,6 +25,7 @@ class View:
         manifest: Its manifest.
         chunks: Records of the chunks that the manifest names, by chunk key.
         variations: Their variations, by chunk key.
+        corrupt: What is wrong with those of both that cannot be read.
         owners: Whom its rows name, by row id; None where no row can be looked at.
         documents: Those of its rows that could be read whole.
         doubled: Ids of rows that are there twice.
@@ -32,8 +33,9 @@ class View:
     """
 
     manifest: Manifest
-    chunks: dict[str, ChunkRecord | Corrupt | None]
-    variations: dict[str, list[Variation] | Corrupt | None]
+    chunks: Mapping[str, ChunkRecord]
+    variations: Mapping[str, list[Variation]]
+    corrupt: Corrupt
     owners: Mapping[str, Owner] | None
     documents: Mapping[str, Document] = field(default_factory=dict[str, Document])
     doubled: Collection[str] = ()
@@ -45,16 +47,14 @@ class View:
 
     def fits(self, entry: ChunkEntry) -> bool:
         """Whether the record of a chunk's variations is what the manifest says."""
-        variations = self.variations[entry.key]
-        return isinstance(variations, list) and kinds_of(variations) == entry.kinds
+        variations = self.variations.get(entry.key)
+        return variations is not None and kinds_of(variations) == entry.kinds
 
     def torn(self, entry: ChunkEntry) -> bool:
         """Whether a chunk and its variations, which are written together, do not fit."""
-        record, variations = self.chunks[entry.key], self.variations[entry.key]
+        record, variations = self.chunks.get(entry.key), self.variations.get(entry.key)
         return (
-            isinstance(record, ChunkRecord)
-            and isinstance(variations, list)
-            and record.fan_out != len(variations)
+            record is not None and variations is not None and record.fan_out != len(variations)
         )
 
     def bad_rows(self, entry: ChunkEntry) -> dict[str, FindingKind]:
@@ -105,11 +105,9 @@ class Expectations:
 
     def fault_of(self, view: View, entry: ChunkEntry) -> str | None:
         """Say what is wrong with the record of a chunk; None where it is right or missing."""
-        record = view.chunks[entry.key]
+        record = view.chunks.get(entry.key)
         if record is None:
-            return None
-        if isinstance(record, Corrupt):
-            return record.why
+            return view.corrupt.get(self.keys.chunk(entry.key))
         id_ = view.manifest.document_id
         if record.document_id != id_:
             return f"It names document {record.document_id!r}."
@@ -122,19 +120,18 @@ class Expectations:
     def _examine_chunk(self, view: View, entry: ChunkEntry) -> Iterator[Finding]:
         id_ = view.manifest.document_id
         key = self.keys.chunk(entry.key)
-        if view.chunks[entry.key] is None:
-            yield Finding(FindingKind.MISSING_CHUNK, id_, key)
-            return
         fault = self.fault_of(view, entry)
         if fault is not None:
             yield Finding(FindingKind.CORRUPT_RECORD, id_, key, fault)
             return
+        if entry.key not in view.chunks:
+            yield Finding(FindingKind.MISSING_CHUNK, id_, key)
+            return
         key = self.keys.variations(entry.key)
-        variations = view.variations[entry.key]
-        if variations is None:
+        if key in view.corrupt:
+            yield Finding(FindingKind.CORRUPT_RECORD, id_, key, view.corrupt[key])
+        elif entry.key not in view.variations:
             yield Finding(FindingKind.MISSING_VARIATIONS, id_, key)
-        elif isinstance(variations, Corrupt):
-            yield Finding(FindingKind.CORRUPT_RECORD, id_, key, variations.why)
         elif not view.fits(entry) and (view.torn(entry) or not view.doubtful(entry)):
             why = "It has other variations than the manifest says."
             yield Finding(FindingKind.CORRUPT_RECORD, id_, key, why)

@@ -55,16 +55,16 @@ def mend(view: View, expected: Expectations) -> Mending | None:
     mending = Mending(Change(old.document_id, old, old, [], []))
     kept: list[ChunkEntry] = []
     for entry in old.chunks:
-        record = view.chunks[entry.key]
+        record = view.chunks.get(entry.key)
         bad = view.bad_rows(entry)
-        if not isinstance(record, ChunkRecord) or expected.fault_of(view, entry) is not None:
+        if record is None or expected.fault_of(view, entry) is not None:
             mending.lost += 1
             continue
         draft = DraftChunk(expected.keys.namespace, record, entry.metadata_hash, None)
         if not view.fits(entry):
             if (
                 view.doubtful(entry)
-                and isinstance(view.variations[entry.key], list)
+                and entry.key in view.variations
                 and not view.torn(entry)
                 and not bad
             ):
@@ -78,8 +78,7 @@ def mend(view: View, expected: Expectations) -> Mending | None:
             mending.change.chunks.append(draft)
         kept.append(entry)
         if bad:
-            variations = view.variations[entry.key]
-            draft.variations = variations if isinstance(variations, list) else None
+            draft.variations = view.variations.get(entry.key)
             rows = rows_of(draft)
             mending.change.rows += [row for row in rows if row.id in bad]
             mending.doubled += [

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 
 from langchain_rag._flow import Flow
-from langchain_rag.audit._reading import Corrupt, parsed
 from langchain_rag.audit._rows import Owner
 from langchain_rag.audit.findings import ROWS, Finding
-from langchain_rag.audit.looking import BATCH, Parts, intents_of, manifests_of, prefix_of
+from langchain_rag.audit.looking import BATCH, Parts
 from langchain_rag.lifecycle.batches import batched
-from langchain_rag.lifecycle.manifest import ChunkEntry
+from langchain_rag.lifecycle.manifest import ChunkEntry, Intent, Manifest
 from langchain_rag.lifecycle.records import ChunkRecord
+from langchain_rag.lifecycle.repository import Corrupt
 
 
 def owners_of(parts: Parts, keys: Sequence[str]) -> Flow[dict[str, str | None]]:
@@ -83,23 +83,20 @@ def named_by(
         be read.
     """
     named: dict[str, str] = {}
-    readable = True
-    keys = parts.lifecycle.keys
-    for prefix in (keys.intents, keys.manifests, keys.intents):
-        for batch in batched((yield from parts.listed(prefix)), BATCH):
-            found: Iterable[tuple[str, Iterable[ChunkEntry]]]
-            if prefix == keys.manifests:
-                manifests, corrupt = yield from manifests_of(parts, batch)
-                found = [(manifest.document_id, manifest.chunks) for manifest in manifests]
-            else:
-                intents = yield from intents_of(parts, batch)
-                corrupt = intents.corrupt
-                found = [(intent.document_id, intent.entries) for intent in intents.all]
-            readable = readable and not corrupt
-            for document_id, entries in found:
+    corrupt = Corrupt()
+    records = parts.records
+    for listed in (records.intent_keys, records.manifest_keys, records.intent_keys):
+        for batch in batched((yield from listed()), BATCH):
+            for one in (yield from records.records_at(batch, corrupt)).values():
+                if isinstance(one, Manifest):
+                    entries = one.chunks
+                elif isinstance(one, Intent):
+                    entries = one.entries
+                else:
+                    continue
                 for key in names(parts, entries, rows=rows).intersection(wanted):
-                    named[key] = document_id
-    return named, readable
+                    named[key] = one.document_id
+    return named, not corrupt
 
 
 def names(parts: Parts, entries: Iterable[ChunkEntry], *, rows: bool = True) -> set[str]:
@@ -113,7 +110,7 @@ def names(parts: Parts, entries: Iterable[ChunkEntry], *, rows: bool = True) -> 
     keys = parts.lifecycle.keys
     named: set[str] = set()
     for entry in entries:
-        named |= {keys.chunk(entry.key), keys.variations(entry.key)}
+        named.update(keys.of_chunk(entry.key))
         if rows:
             named.update(entry.variation_ids())
     return named
@@ -121,14 +118,14 @@ def names(parts: Parts, entries: Iterable[ChunkEntry], *, rows: bool = True) -> 
 
 def _anonymous(
     parts: Parts, findings: Sequence[Finding]
-) -> Flow[dict[Finding, Owner | Corrupt | None]]:
+) -> Flow[dict[Finding, Owner | str | None]]:
     """Return what is there and says of nobody that it is his, with what it says."""
     records = [finding.key for finding in findings if finding.kind not in ROWS]
     chunks = yield from _chunks(parts, records)
     rows = [finding.key for finding in findings if finding.kind in ROWS]
     found = yield from parts.rows.get(rows)
     owners = dict[str, Owner]() if found is None else found.owners
-    anonymous: dict[Finding, Owner | Corrupt | None] = {}
+    anonymous: dict[Finding, Owner | str | None] = {}
     for finding in findings:
         if finding.kind in ROWS:
             owner = owners.get(finding.key)
@@ -141,15 +138,16 @@ def _anonymous(
     return anonymous
 
 
-def _chunks(parts: Parts, keys: Sequence[str]) -> Flow[dict[str, ChunkRecord | Corrupt | None]]:
-    """Read the chunk of each record that is there."""
-    prefix = prefix_of(parts.lifecycle.keys.chunk)
-    places = {key: prefix + key.rpartition("/")[2] for key in keys}
-    wanted = list(dict.fromkeys([*places, *places.values()]))
-    values = dict(zip(wanted, (yield from parts.read(wanted)), strict=True))
-    read = parts.lifecycle.reader.chunk
-    return {
-        key: parsed(read, place, values[place])
-        for key, place in places.items()
-        if values[key] is not None
-    }
+def _chunks(parts: Parts, keys: Sequence[str]) -> Flow[dict[str, ChunkRecord | str | None]]:
+    """Read the chunk of each record that is there, or say what is wrong with it."""
+    prefix = parts.lifecycle.keys.chunks
+    owners = {key: prefix + key.rpartition("/")[2] for key in keys}
+    corrupt = Corrupt()
+    wanted = dict.fromkeys([*owners, *owners.values()])
+    found = yield from parts.records.records_at(wanted, corrupt)
+    chunks: dict[str, ChunkRecord | str | None] = {}
+    for key, owner in owners.items():
+        if key in found or key in corrupt:
+            chunk = found.get(owner)
+            chunks[key] = chunk if isinstance(chunk, ChunkRecord) else corrupt.get(owner)
+    return chunks

@@ -21,7 +21,6 @@ from functools import partial
 from typing import Final
 
 from langchain_rag._flow import Flow
-from langchain_rag.audit._reading import Corrupt, parsed
 from langchain_rag.audit.examine import kinds_of
 from langchain_rag.audit.findings import ORPHANS, ROWS, TRACKING, Finding, FindingKind
 from langchain_rag.audit.looking import Intents, Parts, in_groups, views_of
@@ -32,11 +31,12 @@ from langchain_rag.audit.second_look import confirmed
 from langchain_rag.audit.tracking import track
 from langchain_rag.audit.verify import verify
 from langchain_rag.errors import ConcurrentWriteError
-from langchain_rag.lifecycle import claims, records
+from langchain_rag.lifecycle import claims
 from langchain_rag.lifecycle.batches import batched
 from langchain_rag.lifecycle.claims import Claim
 from langchain_rag.lifecycle.manifest import ChunkEntry, Manifest
 from langchain_rag.lifecycle.plan import Change
+from langchain_rag.lifecycle.repository import Corrupt
 
 BATCH: Final = 100
 """Documents that are claimed and mended together."""
@@ -206,23 +206,22 @@ class _Repair:
             self.busy.update(documents.values())
 
     def _discard_manifest(self, finding: Finding, _: str, claim: Claim) -> Flow[None]:
-        (value,) = yield from self._parts.read([finding.key])
-        found = parsed(self._lifecycle.reader.manifest, finding.key, value)
-        if isinstance(found, Corrupt):
+        corrupt = Corrupt()
+        yield from self._parts.records.manifests_at([finding.key], corrupt)
+        if corrupt:
             # Its chunks and rows are orphans now, and go as such.
             yield from claim.mdelete([finding.key])
             self.reimport.add(finding.document_id or finding.key)
 
     def _discard_intent(self, finding: Finding, manifest_key: str, claim: Claim) -> Flow[None]:
-        value, manifest_value = yield from self._parts.read([finding.key, manifest_key])
-        found = parsed(self._lifecycle.reader.intent, finding.key, value)
-        if not isinstance(found, Corrupt):
+        records, corrupt = self._parts.records, Corrupt()
+        found = yield from records.records_at([finding.key, manifest_key], corrupt)
+        if finding.key not in corrupt:
             return
-        manifest = parsed(self._lifecycle.reader.manifest, manifest_key, manifest_value)
+        manifest = found.get(manifest_key)
         if isinstance(manifest, Manifest):
             # It may have been writing live chunks in place: which, it does not say any more.
-            changed = doubtful(manifest)
-            yield from claim.mset([(manifest_key, records.write_manifest(changed))])
+            yield from records.write_manifests(claim, [doubtful(manifest)])
             self.reimport.add(manifest.document_id)
         yield from claim.mdelete([finding.key])
 
@@ -263,15 +262,12 @@ class _Repair:
     def _rows_of(self, keys: Sequence[str]) -> Flow[list[str]]:
         """Work out which rows stand for orphaned chunks, where they cannot be listed."""
         names = dict.fromkeys(key.rpartition("/")[2] for key in keys)
-        places = [self._keys.variations(name) for name in names]
-        found = yield from self._parts.read(places)
-        rows: list[str] = []
-        for name, key, value in zip(names, places, found, strict=True):
-            variations = parsed(partial(records.read_variations, content=None), key, value)
-            if isinstance(variations, list):
-                kinds = kinds_of(variations)
-                rows += ChunkEntry(name, "", kinds).variation_ids()
-        return rows
+        found = yield from self._parts.records.variations(names, {})
+        return [
+            id_
+            for name, variations in found.items()
+            for id_ in ChunkEntry(name, "", kinds_of(variations)).variation_ids()
+        ]
 
 
 def _gone(change: Change) -> list[ChunkEntry]:

@@ -19,7 +19,6 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from langchain_rag._flow import Flow, call
-from langchain_rag.audit._reading import Corrupt
 from langchain_rag.audit._rows import Owner
 from langchain_rag.audit.findings import ORPHANS, ROWS, TRACKING, Finding, FindingKind
 from langchain_rag.audit.looking import (
@@ -27,15 +26,13 @@ from langchain_rag.audit.looking import (
     Intents,
     Parts,
     in_groups,
-    intents_of,
-    manifests_of,
     views_of,
 )
 from langchain_rag.audit.owners import names, nobodys
 from langchain_rag.audit.tracking import still_different
-from langchain_rag.lifecycle import claims
 from langchain_rag.lifecycle.batches import batched
 from langchain_rag.lifecycle.manifest import Manifest
+from langchain_rag.lifecycle.repository import Corrupt
 
 PAUSES: Final = (0.0, 0.01, 0.05)
 """Seconds to wait before each look at a document; one that never stands still is busy."""
@@ -86,30 +83,29 @@ class _Stand:
     Attributes:
         manifests: Their manifests, by document id.
         intents: What is not finished.
-        corrupt: Keys of manifests and intents that cannot be read.
+        corrupt: What is wrong with manifests and intents that cannot be read.
         states: What two readings are compared by, for each document.
     """
 
     manifests: dict[str, Manifest]
     intents: Intents
-    corrupt: dict[str, Corrupt]
+    corrupt: Corrupt
     states: dict[str, tuple[object, object]] = field(
         default_factory=dict[str, tuple[object, object]]
     )
 
 
 def _stand(parts: Parts, document_ids: Sequence[str]) -> Flow[_Stand]:
-    keys = parts.lifecycle.keys
-    intents = yield from intents_of(parts, [keys.intent(id_) for id_ in document_ids])
-    places = [keys.manifest(id_) for id_ in document_ids]
-    manifests, corrupt = yield from manifests_of(parts, places)
-    by_id = {manifest.document_id: manifest for manifest in manifests}
-    stand = _Stand(by_id, intents, corrupt | intents.corrupt)
+    keys, corrupt = parts.lifecycle.keys, Corrupt()
+    found = yield from parts.records.intents(document_ids, corrupt)
+    intents = Intents.of(found.values())
+    manifests = yield from parts.records.manifests(document_ids, corrupt)
+    stand = _Stand(manifests, intents, corrupt)
     for id_ in document_ids:
-        left = intents.left.get(id_)
+        left, live = intents.left.get(id_), manifests.get(id_)
         stand.states[id_] = (
-            left.writer if left is not None else intents.corrupt.get(keys.intent(id_)),
-            by_id[id_].version if id_ in by_id else corrupt.get(keys.manifest(id_)),
+            corrupt.get(keys.intent(id_)) if left is None else left.writer,
+            corrupt.get(keys.manifest(id_)) if live is None else live.version,
         )
     return stand
 
@@ -124,9 +120,9 @@ def _settled(
         if pause:
             yield from call(_sleep, _asleep, pause)
         before = yield from _stand(parts, moving)
-        written = yield from _written(parts, moving)
+        written = yield from parts.lifecycle.claimed(moving)
         found = yield from _look(parts, before, {id_: about[id_] for id_ in moving})
-        written |= yield from _written(parts, moving)
+        written |= yield from parts.lifecycle.claimed(moving)
         after = yield from _stand(parts, moving)
         written |= before.intents.busy | after.intents.busy
         still = {
@@ -147,14 +143,6 @@ def _sleep(seconds: float) -> None:
 
 async def _asleep(seconds: float) -> None:
     await asyncio.sleep(seconds)
-
-
-def _written(parts: Parts, document_ids: Sequence[str]) -> Flow[set[str]]:
-    """Say which documents somebody has claimed, perhaps in another process."""
-    places = [parts.lifecycle.keys.manifest(id_) for id_ in document_ids]
-    docstore = parts.lifecycle.stores.docstore
-    claimed = yield from claims.claimed(docstore, places)
-    return {id_ for id_, one in zip(document_ids, claimed, strict=True) if one}
 
 
 def _look(parts: Parts, stand: _Stand, about: dict[str, list[Finding]]) -> Flow[set[Finding]]:
@@ -208,19 +196,15 @@ def _there(
     unknown = [rows.get(f.key) for f in findings if f.kind is FindingKind.UNKNOWN_ROW]
     place = parts.lifecycle.keys.chunk
     keys += [place(owner.chunk or "") for owner in unknown if owner is not None]
-    values = yield from parts.read(keys)
-    there = {key for key, value in zip(keys, values, strict=True) if value is not None}
-    return there, rows
+    corrupt = Corrupt()
+    there = yield from parts.records.records_at(keys, corrupt)
+    return {*there, *corrupt}, rows
 
 
 def _unreadable(parts: Parts, findings: Sequence[Finding]) -> Flow[set[Finding]]:
     """Read manifests and intents again whose document is not known."""
-    keys = parts.lifecycle.keys
-    corrupt = [f for f in findings if f.kind is FindingKind.CORRUPT_RECORD]
-    _, unreadable = yield from manifests_of(
-        parts, [f.key for f in corrupt if f.key.startswith(keys.manifests)]
-    )
-    intents = yield from intents_of(
-        parts, [f.key for f in corrupt if f.key.startswith(keys.intents)]
-    )
-    return {f for f in corrupt if f.key in unreadable or f.key in intents.corrupt}
+    keys, unreadable = parts.lifecycle.keys, Corrupt()
+    found = [f for f in findings if f.kind is FindingKind.CORRUPT_RECORD]
+    suspicious = [f.key for f in found if f.key.startswith((keys.manifests, keys.intents))]
+    yield from parts.records.records_at(suspicious, unreadable)
+    return {finding for finding in found if finding.key in unreadable}

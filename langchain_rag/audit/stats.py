@@ -6,12 +6,11 @@ import time
 from collections import Counter
 
 from langchain_rag._flow import Flow
-from langchain_rag.audit._reading import parsed
-from langchain_rag.audit.looking import BATCH, Parts, in_groups, manifests_of
+from langchain_rag.audit.looking import BATCH, Parts, in_groups
 from langchain_rag.audit.stats_report import StatsReport
 from langchain_rag.lifecycle.batches import batched
 from langchain_rag.lifecycle.manifest import Manifest
-from langchain_rag.lifecycle.records import ChunkRecord
+from langchain_rag.lifecycle.repository import Corrupt
 
 
 def stats(parts: Parts) -> Flow[StatsReport]:
@@ -21,15 +20,15 @@ def stats(parts: Parts) -> Flow[StatsReport]:
         parts: What to count.
     """
     begin = time.perf_counter()
-    keys = parts.lifecycle.keys
+    records = parts.records
     listing = yield from parts.rows.listed()
-    unfinished = yield from parts.listed(keys.intents)
+    unfinished = yield from records.intent_keys()
+    unreadable = Corrupt()
     numbers: Counter[str] = Counter()
     kinds: Counter[str] = Counter()
     sources: set[str] = set()
-    for batch in batched((yield from parts.listed(keys.manifests)), BATCH):
-        manifests, corrupt = yield from manifests_of(parts, batch)
-        numbers["unreadable"] += len(corrupt)
+    for batch in batched((yield from records.manifest_keys()), BATCH):
+        manifests = yield from records.manifests_at(batch, unreadable)
         for group in in_groups(manifests):
             numbers["characters"] += yield from _characters(parts, group)
         for manifest in manifests:
@@ -51,7 +50,7 @@ def stats(parts: Parts) -> Flow[StatsReport]:
         unknown=numbers["unknown"],
         doubtful=numbers["doubtful"],
         unfinished=len(unfinished),
-        unreadable=numbers["unreadable"],
+        unreadable=len(unreadable),
         characters=numbers["characters"],
         rows=None if listing is None else len(listing.owners),
         foreign_rows=0 if listing is None else listing.foreign,
@@ -67,11 +66,6 @@ def _made_by(parts: Parts, manifest: Manifest) -> str:
 
 
 def _characters(parts: Parts, manifests: list[Manifest]) -> Flow[int]:
-    keys = parts.lifecycle.keys
-    places = [keys.chunk(entry.key) for manifest in manifests for entry in manifest.chunks]
-    found = yield from parts.read(places)
-    read = (
-        parsed(parts.lifecycle.reader.chunk, key, value)
-        for key, value in zip(places, found, strict=True)
-    )
-    return sum(len(record.content) for record in read if isinstance(record, ChunkRecord))
+    keys = [entry.key for manifest in manifests for entry in manifest.chunks]
+    chunks = yield from parts.records.chunks(keys, {})
+    return sum(len(chunk.content) for chunk in chunks.values())

@@ -8,8 +8,8 @@ from typing import Final
 
 from langchain_rag._flow import Flow, call
 from langchain_rag.audit.findings import Finding, FindingKind
-from langchain_rag.audit.looking import Parts, manifests_of
-from langchain_rag.lifecycle.manifest import Manifest
+from langchain_rag.audit.looking import Parts
+from langchain_rag.lifecycle.repository import Corrupt
 
 _OF_INDEX: Final = re.compile(r"[0-9a-f]{64}")
 """Ids that only the `key_encoder` of `index_kwargs` gives; others are the user's own."""
@@ -59,11 +59,11 @@ def still_different(parts: Parts, document_ids: Sequence[str]) -> Flow[list[Find
     manager = parts.record_manager
     if manager is None or not document_ids:
         return []
-    keys = [parts.lifecycle.keys.manifest(id_) for id_ in document_ids]
-    manifests, corrupt = yield from manifests_of(parts, keys)
+    corrupt = Corrupt()
+    manifests = yield from parts.records.manifests(document_ids, corrupt)
     known = yield from call(manager.exists, manager.aexists, document_ids)
     tracked = {id_ for id_, there in zip(document_ids, known, strict=True) if there}
-    return differences(parts, {m.document_id for m in manifests}, tracked, corrupt)
+    return differences(parts, manifests, tracked, corrupt)
 
 
 def track(parts: Parts, document_ids: Sequence[str]) -> Flow[None]:
@@ -81,15 +81,12 @@ def track(parts: Parts, document_ids: Sequence[str]) -> Flow[None]:
     if gone:
         yield from call(manager.delete_keys, manager.adelete_keys, gone)
     unknown = [f.key for f in found if f.kind is FindingKind.STORED_NOT_TRACKED]
-    manifests: list[Manifest]
-    manifests, _ = yield from manifests_of(
-        parts, [parts.lifecycle.keys.manifest(id_) for id_ in unknown]
-    )
+    manifests = yield from parts.records.manifests(unknown, {})
     if manifests:
         # Older than the next run, which deletes it if its source does not have it any more.
         yield from call(
             manager.update,
             manager.aupdate,
-            [manifest.document_id for manifest in manifests],
-            group_ids=[manifest.source_id for manifest in manifests],
+            list(manifests),
+            group_ids=[manifest.source_id for manifest in manifests.values()],
         )

@@ -7,7 +7,6 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from langchain_rag._flow import Flow
-from langchain_rag.audit._reading import Corrupt
 from langchain_rag.audit._rows import Listing, Owner
 from langchain_rag.audit.findings import Finding, FindingKind
 from langchain_rag.audit.looking import (
@@ -15,9 +14,6 @@ from langchain_rag.audit.looking import (
     Intents,
     Parts,
     in_groups,
-    intents_of,
-    manifests_of,
-    prefix_of,
     views_of,
 )
 from langchain_rag.audit.owners import owners_of
@@ -25,6 +21,7 @@ from langchain_rag.audit.reports import VerifyReport
 from langchain_rag.audit.second_look import confirmed
 from langchain_rag.audit.tracking import differences, tracked_by
 from langchain_rag.lifecycle.batches import batched
+from langchain_rag.lifecycle.repository import Corrupt
 
 
 def verify(parts: Parts) -> Flow[VerifyReport]:
@@ -71,7 +68,7 @@ class _Look:
         self._keys = parts.lifecycle.keys
         self._seen = _First()
         self._records: set[str] = set()
-        self._unreadable: dict[str, Corrupt] = {}
+        self._unreadable = Corrupt()  # manifests, then intents
 
     def all(self) -> Flow[_First]:
         """Look at everything."""
@@ -81,29 +78,31 @@ class _Look:
         listing = yield from parts.rows.listed()
         if listing is not None:
             seen.rows, seen.foreign = len(listing.owners), listing.foreign
-        for place in (keys.chunk, keys.variations):
-            self._records.update((yield from parts.listed(prefix_of(place))))
-        intents = yield from intents_of(parts, (yield from parts.listed(keys.intents)))
+        self._records.update((yield from parts.records.chunk_keys()))
+        intent_keys = yield from parts.records.intent_keys()
+        unreadable = Corrupt()
+        found = yield from parts.records.intents_at(intent_keys, unreadable)
+        intents = Intents.of(found)
         seen.busy = intents.busy
         for document_id in intents.left:
             seen.findings.append(
                 Finding(FindingKind.UNFINISHED_CHANGE, document_id, keys.intent(document_id))
             )
         tracked = yield from tracked_by(parts)
-        for batch in batched((yield from parts.listed(keys.manifests)), BATCH):
+        for batch in batched((yield from parts.records.manifest_keys()), BATCH):
             yield from self._documents(batch, listing, intents)
+        self._unreadable |= unreadable
         orphans = yield from self._orphans(listing, intents)
         seen.findings += differences(parts, seen.stored, tracked, self._unreadable)
         owners = {f.document_id for f in orphans} | tracked | seen.stored
-        seen.findings += _corrupt(parts, self._unreadable | intents.corrupt, owners)
+        seen.findings += _corrupt(parts, self._unreadable, owners)
         seen.findings += orphans
         return seen
 
     def _documents(
         self, batch: Sequence[str], listing: Listing | None, intents: Intents
     ) -> Flow[None]:
-        manifests, corrupt = yield from manifests_of(self._parts, batch)
-        self._unreadable |= corrupt
+        manifests = yield from self._parts.records.manifests_at(batch, self._unreadable)
         self._seen.stored.update(manifest.document_id for manifest in manifests)
         self._seen.waiting += [m.document_id for m in manifests if m.doubtful]
         for group in in_groups(manifests):
@@ -113,7 +112,7 @@ class _Look:
                     self._seen.findings += self._parts.expected.examine(view)
             entries = [entry for manifest in group for entry in manifest.chunks]
             for entry in entries:
-                self._records -= {self._keys.chunk(entry.key), self._keys.variations(entry.key)}
+                self._records.difference_update(self._keys.of_chunk(entry.key))
                 if listing is not None:
                     for id_ in entry.variation_ids():
                         listing.owners.pop(id_, None)  # what is left in the end is orphaned
@@ -121,14 +120,13 @@ class _Look:
     def _orphans(self, listing: Listing | None, intents: Intents) -> Flow[list[Finding]]:
         keys = self._keys
         for key in intents.chunks:
-            self._records -= {keys.chunk(key), keys.variations(key)}
+            self._records.difference_update(keys.of_chunk(key))
         # What is gone by now is no finding: its owner deleted it, and may be adding it again.
         owners = yield from owners_of(self._parts, sorted(self._records))
-        prefix = prefix_of(keys.chunk)
         findings = [
             Finding(
                 FindingKind.ORPHAN_CHUNK
-                if key.startswith(prefix)
+                if key.startswith(keys.chunks)
                 else FindingKind.ORPHAN_VARIATIONS,
                 owner,
                 key,
@@ -138,16 +136,12 @@ class _Look:
         if listing is not None:
             left = [pair for pair in listing.owners.items() if pair[0] not in intents.rows]
             known = {*owners.values(), *self._seen.stored, *intents.left, *intents.busy}
-            unreadable = self._unreadable.keys() | intents.corrupt.keys()
             for batch in batched(left, BATCH):
-                findings += yield from self._rows(batch, known - {None}, unreadable)
+                findings += yield from self._rows(batch, known - {None})
         return findings
 
     def _rows(
-        self,
-        batch: Sequence[tuple[str, Owner]],
-        known: Collection[str | None],
-        unreadable: Collection[str],
+        self, batch: Sequence[tuple[str, Owner]], known: Collection[str | None]
     ) -> Flow[list[Finding]]:
         """Tell what is an orphan from what may be another database's."""
         keys = self._keys
@@ -159,15 +153,13 @@ class _Look:
             there = document in known or places[id_] in chunks
             if document is not None and not there:
                 records = {keys.manifest(document), keys.intent(document)}
-                there = not records.isdisjoint(unreadable)
+                there = not records.isdisjoint(self._unreadable)
             kind = FindingKind.ORPHAN_ROW if there else FindingKind.UNKNOWN_ROW
             findings.append(Finding(kind, document, id_))
         return findings
 
 
-def _corrupt(
-    parts: Parts, corrupt: dict[str, Corrupt], documents: set[str | None]
-) -> list[Finding]:
+def _corrupt(parts: Parts, corrupt: Corrupt, documents: set[str | None]) -> list[Finding]:
     """Report manifests and intents that cannot be read, with their document if it is known."""
     if not corrupt:
         return []
@@ -177,7 +169,7 @@ def _corrupt(
         if id_ is not None:
             owners |= {keys.manifest(id_): id_, keys.intent(id_): id_}
     return [
-        Finding(FindingKind.CORRUPT_RECORD, owners.get(key), key, problem.why)
+        Finding(FindingKind.CORRUPT_RECORD, owners.get(key), key, problem)
         for key, problem in corrupt.items()
     ]
 

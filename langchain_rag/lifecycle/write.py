@@ -32,7 +32,6 @@ from langchain_rag.lifecycle import claims, plan
 from langchain_rag.lifecycle.batches import batched
 from langchain_rag.lifecycle.claims import Claim
 from langchain_rag.lifecycle.identity import StorageKeys
-from langchain_rag.lifecycle.records import Reader
 from langchain_rag.lifecycle.recovery import Recovery
 from langchain_rag.lifecycle.repository import Repository
 from langchain_rag.lifecycle.stores import Stores
@@ -48,7 +47,6 @@ class Lifecycle:
 
     Attributes:
         keys: Where in the docstore.
-        reader: Verifies records.
         records: Reads and writes the records of the docstore.
         recovery: Clears what interrupted calls left.
         fan_out: The largest number of variations of a chunk seen so far, for searches.
@@ -58,7 +56,6 @@ class Lifecycle:
         self.stores = stores
         self.transformers = transformers
         self.keys = StorageKeys(transformers.namespace)
-        self.reader = Reader(self.keys)
         self.records = Repository(stores, self.keys)
         self.fan_out = 1
         self.recovery = Recovery(stores, self.records)

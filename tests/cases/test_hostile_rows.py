@@ -16,6 +16,7 @@ from langchain_core.vectorstores import InMemoryVectorStore
 from sqlalchemy import text
 
 from langchain_rag import RAGVectorStore
+from langchain_rag._flow import run
 from langchain_rag.errors import CorruptStoreError
 from langchain_rag.storage import SQLDocStore, create_engine
 from langchain_rag.testing import CountingEmbeddings, Driver
@@ -203,7 +204,5 @@ async def test_a_record_of_another_document(driver: Driver, room: str) -> None:
 
 def chunk_key_of(rag: RAGVectorStore, document_id: str) -> str:
     lifecycle = rag._lifecycle
-    key = lifecycle.keys.manifest(document_id)
-    (value,) = rag.docstore.mget([key])
-    (entry,) = lifecycle.reader.manifest(key, value).chunks
+    (entry,) = run(lifecycle.records.manifests([document_id]))[document_id].chunks
     return entry.key

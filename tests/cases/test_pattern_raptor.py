@@ -9,6 +9,7 @@ from langchain_core.documents import Document
 from langchain_core.stores import InMemoryByteStore, InMemoryStore
 from langchain_core.vectorstores import InMemoryVectorStore
 
+from langchain_rag._flow import arun
 from langchain_rag.document_transformers import ByteStoreVariationCache, SummarizeTransformer
 from langchain_rag.embedding_cache import ByteStoreEmbeddingCache, CachedEmbeddings
 from langchain_rag.errors import TransformerError
@@ -114,10 +115,8 @@ async def test_all_levels_are_found_and_can_be_told_apart(driver: Driver) -> Non
 
 
 async def _manifest(rag: RAGVectorStore, document_id: str) -> Any:
-    lifecycle = rag._lifecycle
-    key = lifecycle.keys.manifest(document_id)
-    (value,) = await lifecycle.stores.docstore.amget([key])
-    return lifecycle.reader.manifest(key, value)
+    found = await arun(rag._lifecycle.records.manifests([document_id]))
+    return found[document_id]
 
 
 async def test_leaves_go_through_the_chunk_transformer_and_summaries_do_not(

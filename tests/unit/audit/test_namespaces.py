@@ -9,6 +9,7 @@ import pytest
 from langchain_core.stores import BaseStore, InMemoryStore
 from langchain_core.vectorstores import VectorStore
 
+from langchain_rag._flow import run
 from langchain_rag.storage import SQLDocStore, SQLRecordManager, create_engine
 from langchain_rag.testing import Driver
 from langchain_rag.vectorstores import RAGVectorStore
@@ -60,7 +61,7 @@ async def test_one_is_damaged_and_repaired_and_the_other_stays(
     keys = mine._lifecycle.keys
     manifests = list(mine.docstore.yield_keys(prefix=keys.manifests))
     # A missing document's rows and chunks are orphans, and another one loses its rows.
-    lost = mine._lifecycle.reader.manifest(manifests[1], mine.docstore.mget(manifests)[1])
+    (lost,) = run(mine._lifecycle.records.manifests_at(manifests[1:2]))
     mine.docstore.mdelete(manifests[:1])
     wrapped.delete(lost.chunks[0].variation_ids())
     assert not (await driver(mine, "verify")).ok

@@ -11,7 +11,7 @@ from langchain_core.documents import Document
 from langchain_core.stores import InMemoryStore
 from langchain_core.vectorstores import InMemoryVectorStore
 
-from langchain_rag._flow import Flow, Operation
+from langchain_rag._flow import Flow, Operation, run
 from langchain_rag._flow.drivers import performed
 from langchain_rag._reserved import DOCUMENT
 from langchain_rag.audit import FindingKind
@@ -178,8 +178,8 @@ async def test_what_somebody_is_about_to_write_is_left(
     total, begin, gone = 60, 0, 0
     while begin < total:
         pair = Pair()
-        key = pair.mine._lifecycle.keys.manifest("1")
-        manifest = pair.mine._lifecycle.reader.manifest(key, pair.docs.store.pop(key))
+        manifest = run(pair.mine._lifecycle.records.manifests(["1"]))["1"]
+        del pair.docs.store[pair.mine._lifecycle.keys.manifest("1")]
         intent = write_intent(Intent("1", "at work", None, manifest.chunks))
         place = pair.mine._lifecycle.keys.intent("1")
         corrupt_chunk(pair)

@@ -12,6 +12,7 @@ from langchain_core.indexing import InMemoryRecordManager
 from langchain_core.stores import InMemoryStore
 from langchain_core.vectorstores import InMemoryVectorStore
 
+from langchain_rag._flow import run
 from langchain_rag.audit import FindingKind
 from langchain_rag.document_transformers import CopyDocumentTransformer
 from langchain_rag.errors import ConfigurationError, StoreError
@@ -82,8 +83,7 @@ def test_a_document_that_is_being_written_is_no_finding(docstore: str, tmp_path:
 
 def lab_row(rag: RAGVectorStore, document_id: str) -> str:
     lifecycle = rag._lifecycle
-    key = lifecycle.keys.manifest(document_id)
-    manifest = lifecycle.reader.manifest(key, rag.docstore.mget([key])[0])
+    manifest = run(lifecycle.records.manifests([document_id]))[document_id]
     return manifest.chunks[0].variation_ids()[0]
 
 
