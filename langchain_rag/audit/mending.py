@@ -12,11 +12,12 @@ from langchain_rag._reserved import KIND, TRANSFORMER, without_reserved
 from langchain_rag.audit.examine import Expectations, View, kinds_of
 from langchain_rag.audit.findings import FindingKind
 from langchain_rag.lifecycle import codec
-from langchain_rag.lifecycle.drafts import DraftChunk, rows_of
+from langchain_rag.lifecycle.drafts import DraftChunk
 from langchain_rag.lifecycle.manifest import ChunkEntry, Manifest
 from langchain_rag.lifecycle.plan import Change
 from langchain_rag.lifecycle.projection import projection
 from langchain_rag.lifecycle.records import ChunkRecord, Variation
+from langchain_rag.lifecycle.variations import rows_of
 
 _OF_STORES: Final = frozenset({"_id", "_collection_name", "pk"})
 """Metadata that wrapped stores (Qdrant, Milvus) add to what they return."""

@@ -32,6 +32,7 @@ class Overseer:
     """Follows one batch through one transformer.
 
     Args:
+        config: The caller's, for transformers that accept one.
         tolerant: Whether what fails for one document is noted, and the others go on.
         dry_run: Whether models are not asked, and what asking them would take is counted.
         configs: For each input what its calls use in place of the batch's callbacks and
@@ -46,6 +47,7 @@ class Overseer:
 
     def __init__(
         self,
+        config: RunnableConfig | None = None,
         *,
         tolerant: bool = False,
         dry_run: bool = False,
@@ -57,8 +59,17 @@ class Overseer:
         self.cache_hits = 0
         self.calls = 0
         self.tokens = 0
+        self._config = config or {}
         self._configs = configs
         self._lock = threading.Lock()
+
+    @property
+    def config(self) -> RunnableConfig:
+        """The caller's config, which carries the overseer."""
+        configurable: dict[str, Any] = self._config.get("configurable") or {}
+        carrying = self._config.copy()
+        carrying["configurable"] = {**configurable, OVERSEER: self}
+        return carrying
 
     def note(self, document: Document, error: Exception) -> bool:
         """Note that a document could not be transformed.
@@ -85,28 +96,6 @@ class Overseer:
         """
         with self._lock:
             self.troubles[number].append(error)
-
-    def part(self, numbers: Sequence[int]) -> Overseer:
-        """Return one like it for some of the inputs, numbered anew.
-
-        Args:
-            numbers: The inputs.
-        """
-        configs = [self._configs[n] for n in numbers] if self._configs else ()
-        return Overseer(tolerant=self.tolerant, dry_run=self.dry_run, configs=configs)
-
-    def take_over(self, part: Overseer, numbers: Sequence[int]) -> None:
-        """Take over what one for some of the inputs has noted.
-
-        Args:
-            part: That one.
-            numbers: The inputs.
-        """
-        for number, errors in part.troubles.items():
-            self.troubles[numbers[number]] += errors
-        self.cache_hits += part.cache_hits
-        self.calls += part.calls
-        self.tokens += part.tokens
 
     def found(self, answers: int) -> None:
         """Count answers of the cache.
@@ -140,17 +129,6 @@ class Overseer:
         own = config.copy()
         own.update(self._configs[number])
         return own
-
-    def within(self, config: RunnableConfig) -> RunnableConfig:
-        """Return a config that carries the overseer.
-
-        Args:
-            config: That of the batch.
-        """
-        configurable: dict[str, Any] = config.get("configurable") or {}
-        copy = config.copy()
-        copy["configurable"] = {**configurable, OVERSEER: self}
-        return copy
 
 
 def overseer_of(config: RunnableConfig | None) -> Overseer:

@@ -24,7 +24,7 @@ from typing import Any, Final, TypeVar, cast
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
-from langchain_rag.errors import UnstorableMetadataError
+from langchain_rag.errors import InvalidDocumentError, UnstorableMetadataError
 
 C = TypeVar("C", datetime, time)
 
@@ -57,6 +57,26 @@ def unstorable_text(text: str) -> str | None:
         return None
     name = "a NUL character" if found.group() == "\x00" else "a lone surrogate"
     return f"{name} at position {found.start()}"
+
+
+def storable_text(text: str, owner: str) -> str:
+    """Return a text that a transformer made, if every store can hold it.
+
+    Args:
+        text: The text.
+        owner: What to call it in an error.
+
+    Returns:
+        The same.
+
+    Raises:
+        InvalidDocumentError: It has a NUL character or a lone surrogate.
+    """
+    fault = unstorable_text(text)
+    if fault is not None:
+        message = f"The text of {owner} has {fault}, which not every store can hold. Remove it."
+        raise InvalidDocumentError(message)
+    return text
 
 
 def encode(metadata: dict[str, Any], owner: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Running both transformers over a batch, and noting what failed for which document."""
+"""Cutting the documents of a batch into chunks, and making the variations of the chunks."""
 
 from __future__ import annotations
 
@@ -8,14 +8,18 @@ from dataclasses import dataclass
 from langchain_core.runnables import RunnableConfig
 
 from langchain_rag._flow import Flow
+from langchain_rag.document_transformers import reads_metadata
 from langchain_rag.document_transformers.overseeing import Overseer
-from langchain_rag.lifecycle import tracing
-from langchain_rag.lifecycle.drafts import DraftChunk
+from langchain_rag.errors import RAGError
+from langchain_rag.lifecycle import records, tracing
+from langchain_rag.lifecycle.drafts import DraftChunk, draft_chunks
+from langchain_rag.lifecycle.lineage import transform
 from langchain_rag.lifecycle.manifest import Manifest
+from langchain_rag.lifecycle.plan import is_current
+from langchain_rag.lifecycle.recording import Recorder
 from langchain_rag.lifecycle.settings import Settings
 from langchain_rag.lifecycle.sources import SourceDocument
-from langchain_rag.lifecycle.transforming import is_current
-from langchain_rag.lifecycle.watching import Watch, timed
+from langchain_rag.lifecycle.variations import set_variations
 from langchain_rag.lifecycle.write import Lifecycle
 
 
@@ -38,13 +42,15 @@ class Drafting:
     Args:
         lifecycle: Where what is stored is read.
         settings: How to import.
-        watch: Is told what failed.
+        recorder: Is told what failed.
     """
 
-    def __init__(self, lifecycle: Lifecycle, settings: Settings, watch: Watch) -> None:
+    def __init__(self, lifecycle: Lifecycle, settings: Settings, recorder: Recorder) -> None:
         self._lifecycle = lifecycle
+        self._transformers = lifecycle.transformers
+        self._fingerprints = lifecycle.transformers.fingerprints
         self._settings = settings
-        self._watch = watch
+        self._recorder = recorder
 
     def run(
         self, batch: Sequence[SourceDocument], manifests: Mapping[str, Manifest]
@@ -56,41 +62,37 @@ class Drafting:
             manifests: Those of them that are stored, by document id.
 
         Returns:
-            The documents that may be written; the others have been noted as failed.
+            The documents that may be written; the others have been recorded as failed.
 
         Raises:
             TransformerError: A transformer failed, and that is to end the import.
         """
-        settings, lifecycle = self._settings, self._lifecycle
-        known: Mapping[str, Manifest] = {} if settings.force else manifests
-        runs = yield from tracing.started(batch, settings.config)
+        runs = yield from tracing.started(batch, self._settings.config)
         try:
-            whole = self._overseer(runs.configs)
-            with timed(self._watch, "cutting"):
-                cut = yield from lifecycle.transformers.cut(batch, known, settings, whole)
+            with self._recorder.timed("cutting"):
+                cut, cutting = yield from self._cut(batch, manifests, runs.configs)
             owners = [number for number, chunks in enumerate(cut) for _ in chunks]
-            chunks = [chunk for draft in cut for chunk in draft]
-            parts = self._overseer([runs.configs[n] for n in owners] if runs.configs else [])
-            with timed(self._watch, "varying"):
-                yield from lifecycle.transformers.vary(
-                    chunks, lifecycle.stores, lifecycle.keys, settings, parts
-                )
+            chunks = [chunk for drafted in cut for chunk in drafted]
+            configs = [runs.configs[n] for n in owners] if runs.configs else []
+            with self._recorder.timed("varying"):
+                varying = yield from self._vary(chunks, configs)
         except GeneratorExit:
             raise  # nothing can be awaited
         except BaseException as error:
             yield from runs.failed(error)
             raise
-        for overseer in (whole, parts):
-            self._watch.asked(overseer)
-        troubles = dict(whole.troubles)
-        for number, errors in sorted(parts.troubles.items()):
+        troubles = dict(cutting.troubles)
+        for number, errors in sorted(varying.troubles.items()):
             source, chunk = batch[owners[number]], chunks[number]
-            if chunk.incomplete and not self._is_stored(source, manifests):
-                self._watch.failed(source, errors, chunk.record.key)
+            # What is only forced is better stored as it is than by its plain text.
+            live = manifests.get(source.document_id)
+            if chunk.incomplete and not is_current(source, live, self._fingerprints):
+                self._recorder.failed(source, errors, chunk.record.key)
             else:
                 troubles.setdefault(owners[number], []).extend(errors)
         for number, errors in troubles.items():
-            self._watch.failed(batch[number], errors)
+            self._recorder.failed(batch[number], errors)
+        self._recorder.asked(cutting, varying)
         yield from runs.ended({n: errors[0] for n, errors in troubles.items()})
         return [
             Draft(source, chunks)
@@ -98,11 +100,91 @@ class Drafting:
             if number not in troubles
         ]
 
-    def _is_stored(self, source: SourceDocument, manifests: Mapping[str, Manifest]) -> bool:
-        """Say whether a document is only forced, and better stored than by its plain text."""
-        live = manifests.get(source.document_id)
-        return is_current(source, live, self._lifecycle.transformers.fingerprints)
+    def _cut(
+        self,
+        batch: Sequence[SourceDocument],
+        manifests: Mapping[str, Manifest],
+        configs: Sequence[RunnableConfig],
+    ) -> Flow[tuple[list[list[DraftChunk]], Overseer]]:
+        """Cut documents into chunks, in reading order; none of a document that failed."""
+        settings, parent = self._settings, self._transformers.parent
+        overseer = self._overseer(configs)
+        inputs = {number: source.copy() for number, source in enumerate(batch)}
+        outputs = {number: [document] for number, document in inputs.items()}
+        if parent is not None:
+            # A blank document has no chunks; not every transformer would know what to do.
+            filled = {n: one for n, one in inputs.items() if one.page_content.strip()}
+            outputs = yield from transform(parent, filled, overseer)
+        drafted: list[list[DraftChunk]] = [[] for _ in batch]
+        for number, source in enumerate(batch):
+            if number in overseer.troubles:
+                continue
+            try:
+                drafted[number] = draft_chunks(
+                    source,
+                    outputs.get(number, []),
+                    self._transformers.namespace,
+                    None if settings.force else manifests.get(source.document_id),
+                    self._fingerprints[1],
+                    ignored=settings.ignored,
+                )
+            except RAGError as error:
+                if not overseer.tolerant:
+                    raise
+                overseer.trouble(number, error)
+        return drafted, overseer
+
+    def _vary(
+        self, chunks: Sequence[DraftChunk], configs: Sequence[RunnableConfig]
+    ) -> Flow[Overseer]:
+        """Make the variations of the chunks that are new, and only of them.
+
+        A chunk for which that failed has none then, or with `on_error="copy"` its plain text.
+        """
+        settings, transformer = self._settings, self._transformers.chunk
+        overseer = self._overseer(configs)
+        todo = {n: chunk for n, chunk in enumerate(chunks) if chunk.needs_variations}
+        yield from self._keep([chunk for chunk in todo.values() if chunk.before])
+        new = {n: chunk for n, chunk in todo.items() if chunk.before is None}
+        inputs = {n: chunk.input for n, chunk in new.items()}
+        outputs = {n: [document] for n, document in inputs.items()}
+        if transformer is not None:
+            outputs = yield from transform(transformer, inputs, overseer)
+        failed = set_variations(
+            new,
+            outputs,
+            None if transformer is None else type(transformer).__name__,
+            failed=overseer.troubles,
+            on_error=settings.on_error,
+        )
+        for number, error in failed.items():
+            overseer.trouble(number, error)
+        return overseer
+
+    def _keep(self, chunks: Sequence[DraftChunk]) -> Flow[None]:
+        """Give chunks of which only the metadata changed the variations that are stored.
+
+        What the model said of a text holds where it was told the text only.
+        """
+        transformer = self._transformers.chunk
+        if transformer is not None and reads_metadata(transformer):
+            for chunk in chunks:
+                chunk.before = None
+            return
+        keys = [self._lifecycle.keys.variations(chunk.record.key) for chunk in chunks]
+        found = yield from self._lifecycle.stores.mget(keys)
+        for chunk, key, value in zip(chunks, keys, found, strict=True):
+            if value is None:
+                chunk.before = None
+            else:
+                content = chunk.record.content
+                chunk.keep(records.read_variations(key, value, content))
 
     def _overseer(self, configs: Sequence[RunnableConfig]) -> Overseer:
         settings = self._settings
-        return Overseer(tolerant=settings.tolerant, dry_run=settings.dry_run, configs=configs)
+        return Overseer(
+            settings.config,
+            tolerant=settings.tolerant,
+            dry_run=settings.dry_run,
+            configs=configs,
+        )

@@ -1,37 +1,63 @@
-"""Chunks and variations made of what the transformers returned; no I/O."""
+"""Chunks made of what the `parent_transformer` returned, and their tree; no I/O."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
 from langchain_core.documents import Document
 
 from langchain_rag._documents import document_of
-from langchain_rag._reserved import (
-    CHUNK,
-    DOCUMENT,
-    KIND,
-    NAMESPACE,
-    RESERVED,
-    TRANSFORMER,
-    without_reserved,
-)
+from langchain_rag._reserved import TRANSFORMER, without_reserved
 from langchain_rag.document_transformers.nodes import Node, node_of
-from langchain_rag.errors import InvalidDocumentError, TransformerError
+from langchain_rag.errors import TransformerError
 from langchain_rag.lifecycle import codec, identity
 from langchain_rag.lifecycle.manifest import ChunkEntry, Manifest
-from langchain_rag.lifecycle.places import NO_PLACE, Place, fits, places_of
-from langchain_rag.lifecycle.projection import projection
 from langchain_rag.lifecycle.records import ChunkRecord, Variation
 from langchain_rag.lifecycle.sources import SourceDocument
 
-_NONE: Final = frozenset[str]()
 
-WHOLE_CHUNK: Final = "chunk"
-"""Kind of the one variation of a chunk where there is no `chunk_transformer`."""
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a chunk stands.
+
+    Attributes:
+        parents: Keys of the chunks above it.
+        level: Its height in the tree.
+        searched: Whether it has variations.
+        kind: Kind of its one variation, None where the `chunk_transformer` makes them.
+        made_by: Class name of the transformer that made the chunk, if it said so.
+    """
+
+    parents: tuple[str, ...] = ()
+    level: int = 0
+    searched: bool = True
+    kind: str | None = None
+    made_by: str | None = None
+
+    @property
+    def is_given(self) -> bool:
+        """Whether its variations, if any, are not those of the `chunk_transformer`."""
+        return not self.searched or self.kind is not None
+
+    def given(self, content: str) -> list[Variation] | None:
+        """Return the variations that a chunk has without the `chunk_transformer`.
+
+        Args:
+            content: Its text.
+
+        Returns:
+            Its variations; None where it goes through the `chunk_transformer`.
+        """
+        if not self.searched:
+            return []
+        return None if self.kind is None else [Variation(self.kind, self.made_by, content, {})]
+
+
+NO_PLACE: Final = Place()
+"""That of every chunk of a document that is no tree."""
 
 
 @dataclass(slots=True)
@@ -92,6 +118,15 @@ class DraftChunk:
             level=self.place.level,
         )
 
+    def keep(self, variations: list[Variation]) -> None:
+        """Give it variations that are fit to be stored.
+
+        Args:
+            variations: All of them.
+        """
+        self.variations = variations
+        self.record = replace(self.record, fan_out=len(variations))
+
 
 def draft_chunks(
     source: SourceDocument,
@@ -138,11 +173,12 @@ def draft_chunks(
     chunks: list[DraftChunk] = []
     nodes: list[tuple[str, Node | None, str | None]] = []
     for output in kept:
-        content = _storable(output.page_content, owner)
+        content = codec.storable_text(output.page_content, owner)
         metadata = codec.encode(without_reserved(output.metadata), owner)
         key = identity.chunk_key(namespace, source.document_id, content, ordinals[content])
-        before = reusable.get(key)
+        metadata_hash = identity.metadata_hash(metadata, ignored)
         node = node_of(output.metadata)
+        before = reusable.get(key)
         if before is not None and not fits(before, node):
             before = None
         record = ChunkRecord(
@@ -155,185 +191,83 @@ def draft_chunks(
             fan_out=before.fan_out if before else 0,
         )
         ordinals[content] += 1
-        metadata_hash = identity.metadata_hash(metadata, ignored)
         chunks.append(DraftChunk(namespace, record, metadata_hash, before))
-        nodes.append((key, node, _text(output.metadata.get(TRANSFORMER))))
+        nodes.append((key, node, text_or_none(output.metadata.get(TRANSFORMER))))
     for chunk, place in zip(chunks, places_of(nodes, source.document_id), strict=True):
         chunk.place = place
         given = place.given(chunk.record.content)
         if given is not None and not chunk.unchanged:
-            keep_variations(chunk, given)
+            chunk.keep(given)
     return chunks
 
 
-def set_variations(
-    chunk: DraftChunk,
-    outputs: Sequence[Document],
-    made_by: str | None,
-    own: Mapping[str | None, set[str]] | None = None,
-) -> None:
-    """Give a chunk the variations that the `chunk_transformer` returned for it.
-
-    Blank ones are dropped, equal ones of one kind merged.
+def fits(before: ChunkEntry, node: Node | None) -> bool:
+    """Say whether the variations that a chunk had are those of its place now.
 
     Args:
-        chunk: The chunk; it is changed.
-        outputs: What came of it.
-        made_by: Class name of the transformer, for outputs that do not say; None without one.
-        own: What `own_keys` says of the batch.
+        before: Its entry in the live manifest.
+        node: Its place now, None where there is no tree.
+    """
+    place = NO_PLACE if node is None else _place(node)
+    if before.level != place.level or before.given != place.is_given:
+        return False
+    if not place.is_given:
+        return bool(before.kinds)
+    return before.kinds == (((place.kind, 1),) if place.searched and place.kind else ())
+
+
+def places_of(
+    nodes: Sequence[tuple[str, Node | None, str | None]], document_id: str
+) -> list[Place]:
+    """Turn the names that a transformer gave chunks into their keys.
+
+    Args:
+        nodes: For each chunk of a document its key, its mark, and the class name of the
+            transformer that made it.
+        document_id: The document, for errors.
+
+    Returns:
+        One place for each chunk.
 
     Raises:
-        TransformerError: Nothing usable came of it.
-        UnstorableMetadataError: The metadata would not read back.
+        TransformerError: Two chunks have one name, or one stands under a chunk that is not
+            there or not above it.
     """
-    owner = f"a variation of chunk {chunk.record.key!r}"
-    variations: dict[tuple[str, str], Variation] = {}
-    for output in outputs:
-        if not output.page_content.strip():
+    named: dict[str, tuple[str, Node]] = {}
+    for key, node, _ in nodes:
+        if node is not None and named.setdefault(node.name, (key, node))[0] != key:
+            raise _no_tree(document_id, f"two chunks are called {node.name!r}")
+    places: list[Place] = []
+    for _, node, made_by in nodes:
+        if node is None:
+            places.append(NO_PLACE)
             continue
-        text = _storable(output.page_content, owner)
-        made = _text(output.metadata.get(TRANSFORMER)) or made_by
-        kind = _text(output.metadata.get(KIND)) or made or WHOLE_CHUNK
-        extra = _extra(chunk, output.metadata, (own or {}).get(made, _NONE), owner)
-        variations.setdefault((kind, text), Variation(kind, made, text, extra))
-    if not variations:
-        message = (
-            f"The chunk_transformer returned nothing usable for chunk {chunk.record.key!r} of "
-            f"document {chunk.record.document_id!r}, so no search could find it. Let it return "
-            "at least one text, for example by adding a CopyDocumentTransformer."
-        )
-        raise TransformerError(message)
-    keep_variations(chunk, list(variations.values()))
+        for parent in node.parents:
+            if parent not in named:
+                problem = f"chunk {node.name!r} stands under {parent!r}, which is not there"
+                raise _no_tree(document_id, problem)
+            # So there is no circle, either.
+            if named[parent][1].level <= node.level:
+                problem = f"chunk {node.name!r} stands under {parent!r}, which is no higher"
+                raise _no_tree(document_id, problem)
+        parents = tuple(named[parent][0] for parent in node.parents)
+        places.append(replace(_place(node), parents=parents, made_by=made_by))
+    return places
 
 
-def stand_in(chunk: DraftChunk, outputs: Sequence[Document]) -> None:
-    """Give a chunk its plain text, since a transformer failed, beside what others made of it.
-
-    Args:
-        chunk: The chunk; it is changed.
-        outputs: What came of it.
-    """
-    made = [output for output in outputs if output.page_content.strip()]
-    try:
-        set_variations(chunk, made, None)
-    except (InvalidDocumentError, TransformerError):
-        chunk.variations = []  # nothing usable, or nothing that can be stored
-    content = chunk.record.content
-    plain = Variation(WHOLE_CHUNK, None, content, {})
-    kept = [one for one in chunk.variations or () if one.kind != WHOLE_CHUNK]
-    copied = any(one.text == content for one in kept)
-    keep_variations(chunk, kept if copied else [*kept, plain])
-    chunk.incomplete = True
+def _place(node: Node) -> Place:
+    return Place(level=node.level, searched=node.searched, kind=node.kind)
 
 
-def _extra(
-    chunk: DraftChunk, metadata: dict[str, Any], own: Collection[str], owner: str
-) -> dict[str, Any]:
-    """Return what a variation has beside the chunk's metadata, encoded."""
-    inherited = chunk.record.metadata
-    # What was handed on is the same object, if it is nothing that can be changed.
-    new = {
-        key: value
-        for key, value in metadata.items()
-        if key not in RESERVED and (key in own or inherited.get(key, _NONE) is not value)
-    }
-    if not new:
-        return new
-    return {
-        key: value
-        for key, value in codec.encode(new, owner).items()
-        if key in own or _differs(inherited, key, value)
-    }
+def _no_tree(document_id: str, problem: str) -> TransformerError:
+    message = (
+        f"The parent_transformer made no tree of document {document_id!r}: {problem}. Let it "
+        "return all levels, each chunk under a name of its own, below parents of a higher "
+        "level."
+    )
+    return TransformerError(message)
 
 
-def own_keys(
-    chunks: Sequence[DraftChunk], outputs: Sequence[Sequence[Document]], made_by: str | None
-) -> dict[str | None, set[str]]:
-    """Find out which metadata keys the transformers set, rather than hand on.
-
-    A splitter with `add_start_index` gives the first piece of a chunk the index 0, and the
-    chunk may have the index 0 itself. Only the other pieces tell that the two are not the
-    same thing, and will part when the chunk's metadata changes.
-
-    Args:
-        chunks: The chunks of a batch.
-        outputs: What came of each.
-        made_by: Class name of the transformer, for outputs that do not say.
-
-    Returns:
-        Keys by the class name of the transformer.
-    """
-    found: dict[str | None, set[str]] = {}
-    for chunk, documents in zip(chunks, outputs, strict=True):
-        inherited = chunk.record.metadata
-        owner = f"a variation of chunk {chunk.record.key!r}"
-        for document in documents:
-            made = _text(document.metadata.get(TRANSFORMER)) or made_by
-            keys = found.setdefault(made, set())
-            for key, value in document.metadata.items():
-                handed_on = inherited.get(key, _NONE) is value
-                if not handed_on and key not in keys and key not in RESERVED:
-                    encoded = codec.encode({key: value}, owner)[key]
-                    if _differs(inherited, key, encoded):
-                        keys.add(key)
-    return found
-
-
-def _differs(inherited: Mapping[str, Any], key: str, value: object) -> bool:
-    return key not in inherited or inherited[key] != value
-
-
-def keep_variations(chunk: DraftChunk, variations: list[Variation]) -> None:
-    """Give a chunk variations that are fit to be stored.
-
-    Args:
-        chunk: The chunk; it is changed.
-        variations: Its variations.
-    """
-    chunk.variations = variations
-    chunk.record = replace(chunk.record, fan_out=len(variations))
-
-
-def rows_of(chunk: DraftChunk) -> list[Document]:
-    """Make the rows of the vector store for a chunk's variations.
-
-    Args:
-        chunk: A chunk whose variations are known.
-
-    Returns:
-        One document for each variation: its id, its text, what of the metadata a store can
-        filter on, and whom it belongs to.
-    """
-    positions = Counter[str]()
-    rows: list[Document] = []
-    inherited = projection(codec.decode(chunk.record.metadata))
-    for variation in chunk.variations or ():
-        metadata = dict(inherited)
-        if variation.extra:
-            metadata = projection(codec.decode({**chunk.record.metadata, **variation.extra}))
-        metadata |= {
-            KIND: variation.kind,
-            CHUNK: chunk.record.key,
-            DOCUMENT: chunk.record.document_id,
-        }
-        if variation.transformer is not None:
-            metadata[TRANSFORMER] = variation.transformer
-        if chunk.namespace:
-            metadata[NAMESPACE] = chunk.namespace
-        id_ = identity.variation_id(chunk.record.key, variation.kind, positions[variation.kind])
-        positions[variation.kind] += 1
-        rows.append(document_of(variation.text, metadata, id_))
-    return rows
-
-
-def _storable(text: str, owner: str) -> str:
-    fault = codec.unstorable_text(text)
-    if fault is not None:
-        message = f"The text of {owner} has {fault}, which not every store can hold. Remove it."
-        raise InvalidDocumentError(message)
-    return text
-
-
-def _text(value: object) -> str | None:
-    # A transformer of the user's may use our keys for anything.
+def text_or_none(value: object) -> str | None:
+    """Return a metadata value if it is a text: a user's transformer may use our keys freely."""
     return value if isinstance(value, str) else None

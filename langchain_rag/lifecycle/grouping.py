@@ -19,9 +19,10 @@ from langchain_rag.lifecycle import codec, identity
 from langchain_rag.lifecycle.batches import MAX_RECORDS, batched
 from langchain_rag.lifecycle.importing import Importer
 from langchain_rag.lifecycle.manifest import Manifest
+from langchain_rag.lifecycle.recording import Recorder
 from langchain_rag.lifecycle.settings import Settings
 from langchain_rag.lifecycle.sources import SourceDocument
-from langchain_rag.lifecycle.transforming import Transformers
+from langchain_rag.lifecycle.transformers import Transformers
 from langchain_rag.lifecycle.write import Lifecycle
 
 Refreshed: TypeAlias = Literal["updated", "unchanged", "removed"]
@@ -59,21 +60,6 @@ class Membership:
             # Of those whose ids are given, only the manifests are read.
             and (self.sources is None or manifest.source_id in self.sources)
         )
-
-
-@dataclass(frozen=True, slots=True)
-class _Borrowed(Transformers):
-    """Makes a group's summaries, and counts as the store's own transformers.
-
-    The audit takes a document of other transformers for one that is out of date. How the
-    summaries are made is said by the text of the group's document.
-    """
-
-    counts_as: tuple[str | None, str | None] = (None, None)
-
-    @property
-    def fingerprints(self) -> tuple[str | None, str | None]:
-        return self.counts_as
 
 
 class Grouping:
@@ -129,11 +115,13 @@ class Grouping:
             return "removed"
         own = self._lifecycle.transformers
         transformer = self._summarizes([document for _, document in chunks])
-        borrowed = _Borrowed(transformer, own.chunk, own.namespace, own.fingerprints)
+        # The audit takes a document of other transformers for one that is out of date. How the
+        # summaries are made is said by the text of the group's document.
+        borrowed = Transformers(transformer, own.chunk, own.namespace, own.fingerprints)
         lifecycle = Lifecycle(self._lifecycle.stores, borrowed)
         # What an interruption leaves, the store's next call has to sweep.
         lifecycle.recovery = self._lifecycle.recovery
-        yield from Importer(lifecycle, settings).add([self._source(text)])
+        yield from Importer(lifecycle, settings, Recorder()).add([self._source(text)])
         return "updated"
 
     def remove(self) -> Flow[None]:

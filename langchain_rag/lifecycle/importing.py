@@ -19,10 +19,9 @@ from langchain_rag.lifecycle.batches import batched
 from langchain_rag.lifecycle.claims import Claim
 from langchain_rag.lifecycle.drafting import Draft, Drafting
 from langchain_rag.lifecycle.manifest import Manifest
+from langchain_rag.lifecycle.recording import Recorder
 from langchain_rag.lifecycle.settings import Settings
 from langchain_rag.lifecycle.sources import SourceDocument
-from langchain_rag.lifecycle.transforming import is_current
-from langchain_rag.lifecycle.watching import Watch, timed
 from langchain_rag.lifecycle.write import Lifecycle
 
 logger = logging.getLogger(__name__)
@@ -40,18 +39,16 @@ class Importer:
     Args:
         lifecycle: Where to.
         settings: How.
-        watch: Is told what becomes of each.
+        recorder: Is told what becomes of each.
     """
 
-    def __init__(
-        self, lifecycle: Lifecycle, settings: Settings, watch: Watch | None = None
-    ) -> None:
+    def __init__(self, lifecycle: Lifecycle, settings: Settings, recorder: Recorder) -> None:
         self._lifecycle = lifecycle
         self._fingerprints = lifecycle.transformers.fingerprints
         self._settings = settings
-        self._watch = watch or Watch()
+        self._recorder = recorder
         self._aside = lifecycle.stores.any_thread
-        self._drafting = Drafting(lifecycle, settings, self._watch)
+        self._drafting = Drafting(lifecycle, settings, recorder)
 
     def add(self, sources: Iterable[SourceDocument]) -> Flow[None]:
         """Import documents.
@@ -134,7 +131,7 @@ class Importer:
         if not taken and len(batch) == 1:
             taken, free = free, taken  # it was given back meanwhile, and the next run is soon
         for source in taken:
-            self._watch.failed(source, [error])
+            self._recorder.failed(source, [error])
         # Where nobody holds any, one was lost half-way, and nobody knows which.
         for group in [free] if taken else [[source] for source in free]:
             if group:
@@ -143,7 +140,7 @@ class Importer:
 
     def _import(self, batch: Batch, claim: Claim) -> Flow[None]:
         ids = [source.document_id for source in batch]
-        with timed(self._watch, "reading"):
+        with self._recorder.timed("reading"):
             manifests = yield from self._lifecycle.recovery.settled(claim, ids)
         changed = [source for source in batch if not self._is_current(source, manifests)]
         names = {source.document_id for source in changed}
@@ -152,20 +149,20 @@ class Importer:
         yield from give_turn_back()
         drafts = yield from self._drafting.run(changed, manifests)
         yield from take_turn(aside=self._aside)
-        with timed(self._watch, "writing"):
-            yield from self._watch.expect([draft.source for draft in drafts], manifests)
+        with self._recorder.timed("writing"):
+            yield from self._expect([draft.source for draft in drafts], manifests)
             yield from self._write(drafts, manifests, claim)
 
     def _estimate(self, batch: Batch, manifests: Mapping[str, Manifest]) -> Flow[None]:
         """Find out what an import would do."""
-        yield from self._watch.expect(batch, manifests)
+        yield from self._expect(batch, manifests)
         yield from give_turn_back()
         for draft in (yield from self._drafting.run(batch, manifests)):
             change = self._change(draft, manifests)
             if change is None:
-                self._watch.unchanged(draft.source)
+                self._recorder.unchanged(draft.source)
             else:
-                self._watch.written(draft.source, change)
+                self._recorder.written(draft.source, change)
 
     def _write(
         self, drafts: Sequence[Draft], manifests: Mapping[str, Manifest], claim: Claim
@@ -181,15 +178,15 @@ class Importer:
             if not settings.tolerant or isinstance(error, ConcurrentWriteError):
                 raise
             if len(drafts) == 1:
-                self._watch.failed(drafts[0].source, [error])
+                self._recorder.failed(drafts[0].source, [error])
                 return
             yield from self._write_each(drafts, claim)
             return
         for draft, change in decided:
             if change is None:
-                self._watch.unchanged(draft.source)
+                self._recorder.unchanged(draft.source)
             else:
-                self._watch.written(draft.source, change)
+                self._recorder.written(draft.source, change)
 
     def _write_each(self, drafts: Sequence[Draft], claim: Claim) -> Flow[None]:
         """Write documents one by one, since one of them may be to blame for all."""
@@ -197,7 +194,7 @@ class Importer:
             # What failed was taken back, which may have put other manifests in place.
             id_ = draft.source.document_id
             manifests = yield from self._lifecycle.recovery.settled(claim, [id_])
-            yield from self._watch.expect([draft.source], manifests)
+            yield from self._expect([draft.source], manifests)
             yield from self._write([draft], manifests, claim)
 
     def _forget_unstored(self, batch: Batch) -> Flow[None]:
@@ -206,7 +203,7 @@ class Importer:
             manifests, left = yield from self._look(batch)
             names = manifests.keys() | left
             gone = [source for source in batch if source.document_id not in names]
-            yield from self._watch.forget(gone)
+            yield from self._recorder.forget(gone)
         except Exception:
             logger.debug("Documents stay tracked that are not stored.", exc_info=True)
 
@@ -218,10 +215,25 @@ class Importer:
 
     def _is_current(self, source: SourceDocument, manifests: Mapping[str, Manifest]) -> bool:
         known = None if self._settings.force else manifests.get(source.document_id)
-        return is_current(source, known, self._fingerprints)
+        return plan.is_current(source, known, self._fingerprints)
+
+    def _expect(self, batch: Batch, manifests: Mapping[str, Manifest]) -> Flow[None]:
+        """Have documents tracked before they are written, and note which they replace."""
+        # `add_documents` may have stored them under an id that is made of what they say.
+        derived = [
+            source.derived_id
+            for source in batch
+            if source.placed and source.document_id not in manifests
+        ]
+        keys = [self._lifecycle.keys.manifest(id_) for id_ in derived]
+        found = yield from self._lifecycle.stores.mget(keys)
+        self._recorder.predecessors += [
+            id_ for id_, value in zip(derived, found, strict=True) if value is not None
+        ]
+        yield from self._recorder.expect(batch, manifests)
 
     def _noted_unchanged(self, batch: Batch, manifests: Mapping[str, Manifest]) -> Flow[None]:
         if batch:
-            yield from self._watch.expect(batch, manifests)
+            yield from self._expect(batch, manifests)
         for source in batch:
-            self._watch.unchanged(source)
+            self._recorder.unchanged(source)

@@ -83,15 +83,20 @@ class Indexing:
         start = time.perf_counter()
         self._note_fingerprints()
         recorder = Recorder(
-            self.report, self._lifecycle, self._tracking, self._listener, loading.total
+            self.report,
+            tracking=self._tracking,
+            listener=self._listener,
+            total=loading.total,
+            relabels=self._lifecycle.stores.rows.backend.relabel is not None,
         )
 
         def next_batch() -> Flow[Sequence[SourceDocument] | None]:
             while True:
-                begin = time.perf_counter()
                 size = self._settings.batch_size
-                batch = yield from loading.next(size, lambda one: self._checked(one, recorder))
-                recorder.spent("loading", time.perf_counter() - begin)
+                with recorder.timed("loading"):
+                    batch = yield from loading.next(
+                        size, lambda one: self._checked(one, recorder)
+                    )
                 if batch is None or batch:
                     return batch
 
@@ -108,11 +113,9 @@ class Indexing:
         finally:
             self.report.embeddings = recorder.texts
         yield from loading.close()
-        begin = time.perf_counter()
-        yield from self._clean_up(recorder)
-        end = time.perf_counter()
-        recorder.spent("cleaning", end - begin)
-        recorder.spent("total", end - start)
+        with recorder.timed("cleaning"):
+            yield from self._clean_up(recorder)
+        recorder.spent("total", time.perf_counter() - start)
         return self.report
 
     def _note_fingerprints(self) -> None:

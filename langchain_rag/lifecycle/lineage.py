@@ -8,7 +8,7 @@ that drops metadata is called with one input at a time instead, which leaves no 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 from weakref import WeakValueDictionary
 
@@ -22,8 +22,11 @@ from langchain_rag.document_transformers.base import flow_of
 from langchain_rag.document_transformers.overseeing import Overseer
 from langchain_rag.errors import TransformerError
 
-Outputs: TypeAlias = list[list[Document]]
-"""For each input its outputs, in order; each without the tag."""
+Numbered: TypeAlias = Mapping[int, Document]
+"""The inputs of a transformer by their numbers, which the tags bear."""
+
+Outputs: TypeAlias = dict[int, list[Document]]
+"""The outputs of each input by its number, in order and without the tag."""
 
 # Transformers seen to drop metadata: they are not handed a batch a second time. By their
 # address, since some of LangChain's are pydantic models, which have no hash.
@@ -32,17 +35,16 @@ _drops_metadata: WeakValueDictionary[int, BaseDocumentTransformer] = WeakValueDi
 
 def transform(
     transformer: BaseDocumentTransformer,
-    inputs: Sequence[Document],
-    config: RunnableConfig | None,
-    overseer: Overseer | None = None,
+    inputs: Numbered,
+    overseer: Overseer,
 ) -> Flow[Outputs]:
     """Run a transformer over a batch.
 
     Args:
         transformer: LangChain's, ours, or a user's.
         inputs: Documents with ids, which errors name. They are not changed.
-        config: Callbacks, tags and concurrency, for transformers that accept them.
-        overseer: Notes what fails for one input, where it is tolerant.
+        overseer: Carries the config, for transformers that accept one, and notes what fails
+            for one input, where it is tolerant.
 
     Returns:
         The outputs of each input.
@@ -51,43 +53,36 @@ def transform(
         TransformerError: It raised, or returned what are no documents.
     """
     if not inputs:
-        return []
-    if overseer is None:
-        overseer = Overseer()
-    else:
-        config = overseer.within(config or {})
-    numbered = list(enumerate(inputs))
+        return {}
+    config = overseer.config
     if len(inputs) > 1 and id(transformer) not in _drops_metadata:
         try:
-            outputs = yield from _call(transformer, numbered, config)
+            outputs = yield from _call(transformer, inputs, config)
         except TransformerError:
             # One of them may be to blame, and the transformer does not say which.
             if not overseer.tolerant:
                 raise
         else:
-            grouped = _group(outputs, len(inputs))
+            grouped = _group(outputs, inputs)
             if grouped is not None:
                 return grouped
             _drops_metadata[id(transformer)] = transformer
-    result: Outputs = []
-    for number, source in numbered:
+    result: Outputs = {}
+    for number, source in inputs.items():
         try:
-            outputs = yield from _call(transformer, [(number, source)], config)
+            outputs = yield from _call(transformer, {number: source}, config)
         except TransformerError as error:
             if not overseer.tolerant:
                 raise
             overseer.trouble(number, error)
             outputs = []
-        result.append([_inherit(source, output) for output in outputs])
+        result[number] = [_inherit(source, output) for output in outputs]
     return result
 
 
 def _call(
-    transformer: BaseDocumentTransformer,
-    numbered: Sequence[tuple[int, Document]],
-    config: RunnableConfig | None,
+    transformer: BaseDocumentTransformer, inputs: Numbered, config: RunnableConfig
 ) -> Flow[list[Document]]:
-    inputs = [source for _, source in numbered]
     # Deep copies: a transformer may write into them, and may have to be called again.
     tagged = [
         document_of(
@@ -95,10 +90,10 @@ def _call(
             {**copied(source.metadata), LINEAGE: str(number)},
             source.id,
         )
-        for number, source in numbered
+        for number, source in inputs.items()
     ]
     options: dict[str, Any] = {}
-    if config and getattr(transformer, "accepts_config", False):
+    if getattr(transformer, "accepts_config", False):
         options["config"] = config
     try:
         # A transformer may answer with a generator, so its body runs in here too.
@@ -139,12 +134,12 @@ def _outputs(
     )
 
 
-def _group(outputs: list[Document], inputs: int) -> Outputs | None:
+def _group(outputs: list[Document], inputs: Numbered) -> Outputs | None:
     """Give each input its outputs; None when an output has lost its tag."""
-    grouped: Outputs = [[] for _ in range(inputs)]
-    numbers = {str(number): number for number in range(inputs)}
+    grouped: Outputs = {number: [] for number in inputs}
+    tags = {str(number): number for number in inputs}
     for output in outputs:
-        number = numbers.get(output.metadata.get(LINEAGE, ""))
+        number = tags.get(output.metadata.get(LINEAGE, ""))
         if number is None:
             return None
         grouped[number].append(_untagged(output, output.metadata))
@@ -164,7 +159,7 @@ def _untagged(output: Document, metadata: dict[str, Any]) -> Document:
     return document_of(output.page_content, kept)
 
 
-def _names(inputs: Sequence[Document]) -> str:
-    shown = ", ".join(repr(source.id) for source in inputs[:5])
-    more = f" and {len(inputs) - 5} more" if len(inputs) > 5 else ""
-    return f"{shown}{more}"
+def _names(inputs: Numbered) -> str:
+    ids = [repr(source.id) for source in inputs.values()]
+    more = f" and {len(ids) - 5} more" if len(ids) > 5 else ""
+    return f"{', '.join(ids[:5])}{more}"

@@ -7,10 +7,12 @@ from dataclasses import dataclass, field, replace
 
 from langchain_core.documents import Document
 
-from langchain_rag.lifecycle.drafts import DraftChunk, rows_of
+from langchain_rag.lifecycle.drafts import DraftChunk
 from langchain_rag.lifecycle.layout import layout_of
 from langchain_rag.lifecycle.manifest import Intent, Manifest
 from langchain_rag.lifecycle.sources import SourceDocument
+from langchain_rag.lifecycle.transformers import Fingerprints
+from langchain_rag.lifecycle.variations import rows_of
 
 
 @dataclass(slots=True)
@@ -58,11 +60,32 @@ class Change:
         )
 
 
+def is_current(
+    source: SourceDocument, live: Manifest | None, fingerprints: Fingerprints
+) -> bool:
+    """Return whether a document, transformed as it would be now, is what is stored.
+
+    Args:
+        source: The document.
+        live: Its live manifest.
+        fingerprints: Of the `parent_transformer` and the `chunk_transformer`.
+    """
+    return (
+        live is not None
+        and None not in fingerprints
+        and not live.doubtful
+        and (live.parent_fingerprint, live.chunk_fingerprint) == fingerprints
+        and live.content_hash == source.content_hash
+        and live.metadata_hash == source.metadata_hash
+        and live.source_id == source.source_id
+    )
+
+
 def change_of(
     source: SourceDocument,
     chunks: list[DraftChunk],
     old: Manifest | None,
-    fingerprints: tuple[str | None, str | None],
+    fingerprints: Fingerprints,
     ignored: Iterable[str] = (),
 ) -> Change | None:
     """Decide what has to be written for a document.

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Literal
 
 from langchain_rag._flow import Flow
@@ -18,19 +20,17 @@ from langchain_rag.lifecycle.manifest import Manifest, dead
 from langchain_rag.lifecycle.plan import Change
 from langchain_rag.lifecycle.sources import SourceDocument
 from langchain_rag.lifecycle.tracking import Tracking
-from langchain_rag.lifecycle.watching import Watch
-from langchain_rag.lifecycle.write import Lifecycle
 
 
-class Recorder(Watch):
-    """Writes a report, and tells a listener.
+class Recorder:
+    """Writes a report, has documents tracked, and tells a listener.
 
     Args:
         report: The report to write.
-        lifecycle: Where the documents are.
-        tracking: Is told of documents before they are written.
+        tracking: Is told of documents before they are written; None where nobody tracks them.
         listener: Is told of each document.
         total: How many documents there are, None where nobody knows.
+        relabels: Whether the wrapped store changes metadata without an embedding.
 
     Attributes:
         report: The same.
@@ -40,47 +40,59 @@ class Recorder(Watch):
 
     def __init__(
         self,
-        report: IndexReport,
-        lifecycle: Lifecycle,
-        tracking: Tracking,
-        listener: Listener | None,
-        total: int | None,
+        report: IndexReport | None = None,
+        *,
+        tracking: Tracking | None = None,
+        listener: Listener | None = None,
+        total: int | None = None,
+        relabels: bool = False,
     ) -> None:
-        self.report = report
+        self.report = IndexReport() if report is None else report
         self.texts = 0
         self.predecessors: list[str] = []
-        self._lifecycle = lifecycle
         self._tracking = tracking
         self._listener = listener
-        self._relabels = lifecycle.stores.rows.backend.relabel is not None
+        self._relabels = relabels
         self._total = total
         self._done = 0
 
     def expect(
         self, sources: Sequence[SourceDocument], manifests: Mapping[str, Manifest]
     ) -> Flow[None]:
-        """Have documents tracked before any of them is written; see `Watch.expect`."""
-        new = [s.derived_id for s in sources if s.placed and s.document_id not in manifests]
-        places = [self._lifecycle.keys.manifest(id_) for id_ in new]
-        found = yield from self._lifecycle.stores.mget(places)
-        self.predecessors += [
-            id_ for id_, value in zip(new, found, strict=True) if value is not None
-        ]
-        if sources and not self.report.dry_run:
+        """Have documents tracked before any of them is written.
+
+        Args:
+            sources: The documents.
+            manifests: Those of them that are stored, by document id.
+        """
+        if sources and self._tracking is not None and not self.report.dry_run:
             yield from self._tracking.expect(sources, manifests)
 
     def forget(self, sources: Sequence[SourceDocument]) -> Flow[None]:
-        """Have documents no longer tracked; see `Watch.forget`."""
-        if sources:
+        """Have documents no longer tracked that were expected, and are not stored after all.
+
+        Args:
+            sources: The documents.
+        """
+        if sources and self._tracking is not None:
             yield from self._tracking.forget([source.document_id for source in sources])
 
     def unchanged(self, source: SourceDocument) -> None:
-        """Note a document that is stored as it is; see `Watch.unchanged`."""
+        """Note a document that is stored as it is.
+
+        Args:
+            source: The document.
+        """
         self.report.unchanged.append(source.document_id)
         self._tell("unchanged", source.document_id, source.source_id)
 
     def written(self, source: SourceDocument, change: Change) -> None:
-        """Note a document that was written; see `Watch.written`."""
+        """Note a document that was written.
+
+        Args:
+            source: The document.
+            change: What was written.
+        """
         report = self.report
         outcome: Literal["added", "updated"] = "updated" if change.old else "added"
         (report.updated if change.old else report.added).append(source.document_id)
@@ -95,7 +107,14 @@ class Recorder(Watch):
     def failed(
         self, source: SourceDocument, errors: Sequence[Exception], chunk: str | None = None
     ) -> None:
-        """Note what failed; see `Watch.failed`."""
+        """Note a document, or a chunk of one, that failed.
+
+        Args:
+            source: The document.
+            errors: What failed.
+            chunk: Key of the chunk whose plain text stands in; None where the document
+                stays as it was.
+        """
         id_, source_id = source.document_id, source.source_id
         reasons = [_reason(error) for error in errors]
         self.report.failed += [
@@ -130,18 +149,41 @@ class Recorder(Watch):
         for id_ in document_ids:
             self._tell("deleted", id_, None)
 
-    def asked(self, overseer: Overseer) -> None:
-        """Note what a batch asked of models; see `Watch.asked`."""
+    def asked(self, *overseers: Overseer) -> None:
+        """Note what a batch asked of models.
+
+        Args:
+            overseers: What followed it.
+        """
         report = self.report
-        report.cache_hits += overseer.cache_hits
-        if report.dry_run:
-            report.llm_calls += overseer.calls
-            report.input_tokens = (report.input_tokens or 0) + overseer.tokens
+        for overseer in overseers:
+            report.cache_hits += overseer.cache_hits
+            if report.dry_run:
+                report.llm_calls += overseer.calls
+                report.input_tokens = (report.input_tokens or 0) + overseer.tokens
 
     def spent(self, phase: str, seconds: float) -> None:
-        """Note how long something took; see `Watch.spent`."""
+        """Note how long something took.
+
+        Args:
+            phase: What.
+            seconds: How long.
+        """
         took = self.report.seconds
         took[phase] = took.get(phase, 0.0) + seconds
+
+    @contextmanager
+    def timed(self, phase: str) -> Generator[None]:
+        """Note how long a block took.
+
+        Args:
+            phase: What the block does.
+        """
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.spent(phase, time.perf_counter() - start)
 
     def _tell(
         self,

@@ -35,7 +35,7 @@ from langchain_rag.lifecycle.identity import StorageKeys
 from langchain_rag.lifecycle.recovery import Recovery
 from langchain_rag.lifecycle.repository import Repository
 from langchain_rag.lifecycle.stores import Stores
-from langchain_rag.lifecycle.transforming import Transformers
+from langchain_rag.lifecycle.transformers import Transformers
 
 
 class Lifecycle:

@@ -17,7 +17,7 @@ from langchain_rag.embedding_cache import EmbeddingCache, wire
 from langchain_rag.errors import ConfigurationError
 from langchain_rag.lifecycle.sources import SourceIdKey
 from langchain_rag.lifecycle.stores import Stores
-from langchain_rag.lifecycle.transforming import Transformers
+from langchain_rag.lifecycle.transformers import Transformers
 from langchain_rag.lifecycle.write import Lifecycle
 from langchain_rag.search.queries import Queries
 from langchain_rag.vectorstores.record_manager import StoredRecordManager

@@ -17,6 +17,7 @@ from langchain_rag.document_transformers.remembering import REFRESH, VARIATION_C
 from langchain_rag.embedding_cache import EmbeddingTally, tallying
 from langchain_rag.errors import ConfigurationError, InvalidDocumentError
 from langchain_rag.lifecycle.importing import Importer
+from langchain_rag.lifecycle.recording import Recorder
 from langchain_rag.lifecycle.settings import Settings
 from langchain_rag.lifecycle.sources import check_documents, check_id, check_list
 from langchain_rag.vectorstores._base import BaseRAGVectorStore
@@ -147,7 +148,7 @@ class WritingMixin(BaseRAGVectorStore):
     ) -> Flow[list[str]]:
         sources = check_documents(list(documents), ids, self._source_id_key)
         with tallying(EmbeddingTally(refresh=True)) if settings.force else nullcontext():
-            yield from Importer(self._lifecycle, settings).add(sources)
+            yield from Importer(self._lifecycle, settings, Recorder()).add(sources)
         return [source.document_id for source in sources]
 
     def _settings(

@@ -12,6 +12,7 @@ from langchain_core.runnables import RunnableConfig
 
 from langchain_rag._flow import arun, run
 from langchain_rag._reserved import LINEAGE
+from langchain_rag.document_transformers.overseeing import OVERSEER, Overseer
 from langchain_rag.errors import TransformerError
 from langchain_rag.lifecycle import lineage
 from langchain_rag.testing import Driver
@@ -41,8 +42,15 @@ def inputs(*texts: str) -> list[Document]:
 async def transform(
     driver: Driver, transformer: Any, documents: Any, config: RunnableConfig | None = None
 ) -> list[list[Document]]:
-    flow = lineage.transform(transformer, documents, config)
-    return run(flow) if driver.name == "sync" else await arun(flow)
+    flow = lineage.transform(transformer, numbered(documents), Overseer(config))
+    outputs = run(flow) if driver.name == "sync" else await arun(flow)
+    assert list(outputs) == list(numbered(documents))
+    return list(outputs.values())
+
+
+def numbered(documents: Sequence[Document]) -> dict[int, Document]:
+    """Number inputs with gaps, as a batch from which some were left out is."""
+    return {3 * position + 2: document for position, document in enumerate(documents)}
 
 
 def letters(documents: Sequence[Document]) -> list[Document]:
@@ -81,8 +89,10 @@ async def test_config_goes_to_those_that_accept_it(driver: Driver) -> None:
     await transform(driver, configured, inputs("a", "b"), config)
     await transform(driver, configured, inputs("a", "b"))
     assert plain.calls[0][1] == {}
-    assert configured.calls[0][1] == {"config": config}
-    assert configured.calls[1][1] == {}
+    for (_, options), own in zip(configured.calls, (config, {}), strict=True):
+        carried = options["config"]["configurable"]
+        assert isinstance(carried[OVERSEER], Overseer)
+        assert options == {"config": {**own, "configurable": carried}}
 
 
 async def test_outputs_of_unknown_origin_are_asked_for_one_by_one(driver: Driver) -> None:
@@ -134,7 +144,7 @@ async def test_an_error_of_ours_passes_as_it_is(driver: Driver) -> None:
 
 def test_what_is_known_of_a_transformer_goes_with_it() -> None:
     transformer = Custom(lambda documents: [Document("x") for _ in documents])
-    run(lineage.transform(transformer, inputs("a", "b"), None))
+    run(lineage.transform(transformer, numbered(inputs("a", "b")), Overseer()))
     before = len(lineage._drops_metadata)
     assert id(transformer) in lineage._drops_metadata
     del transformer

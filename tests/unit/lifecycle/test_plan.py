@@ -14,6 +14,7 @@ from langchain_rag.lifecycle.identity import variation_id
 from langchain_rag.lifecycle.manifest import Manifest
 from langchain_rag.lifecycle.records import Variation
 from langchain_rag.lifecycle.sources import SourceDocument, check_documents
+from langchain_rag.lifecycle.variations import WHOLE_CHUNK, rows_of, set_variations
 
 PRINTS = ("p", "c")
 
@@ -41,10 +42,9 @@ def change(
         if chunk.before is None:
             content = chunk.record.content
             outputs = [Document(f"{content} {n}") for n in range(variations)]
-            drafts.set_variations(chunk, outputs, "Maker")
+            set_variations({0: chunk}, {0: outputs}, "Maker")
         elif not chunk.unchanged:
-            drafts.keep_variations(
-                chunk,
+            chunk.keep(
                 [
                     Variation("Maker", "Maker", f"{chunk.record.content} {n}", {})
                     for n in range(variations)
@@ -171,7 +171,7 @@ def test_nothing_of_something_is_an_error() -> None:
 def test_variations_without_use_are_an_error() -> None:
     (chunk,) = drafted("one")
     with pytest.raises(TransformerError, match=r"nothing usable for chunk .* 'doc'"):
-        drafts.set_variations(chunk, [Document(""), Document("\n")], "Maker")
+        set_variations({0: chunk}, {0: [Document(""), Document("\n")]}, "Maker")
 
 
 def test_variations_are_cleaned_and_told_apart() -> None:
@@ -184,7 +184,7 @@ def test_variations_are_cleaned_and_told_apart() -> None:
         Document("q", metadata={TRANSFORMER: "Other"}),
         Document("q"),
     ]
-    drafts.set_variations(chunk, outputs, "Maker")
+    set_variations({0: chunk}, {0: outputs}, "Maker")
     assert chunk.variations is not None
     assert [(v.kind, v.transformer, v.extra) for v in chunk.variations] == [
         ("questions", "Q", {}),
@@ -193,20 +193,20 @@ def test_variations_are_cleaned_and_told_apart() -> None:
         ("Maker", "Maker", {}),
     ]
     assert chunk.record.fan_out == 4
-    assert [row.metadata.get("page") for row in drafts.rows_of(chunk)] == [1, 2, 1, 1]
+    assert [row.metadata.get("page") for row in rows_of(chunk)] == [1, 2, 1, 1]
 
 
 def test_without_a_chunk_transformer_the_row_is_the_chunk() -> None:
     (chunk,) = drafted("one")
-    drafts.set_variations(chunk, [chunk.input], None)
-    (row,) = drafts.rows_of(chunk)
-    assert (row.page_content, row.metadata[KIND]) == ("one", drafts.WHOLE_CHUNK)
+    set_variations({0: chunk}, {0: [chunk.input]}, None)
+    (row,) = rows_of(chunk)
+    assert (row.page_content, row.metadata[KIND]) == ("one", WHOLE_CHUNK)
     assert TRANSFORMER not in row.metadata
 
 
 def test_a_chunk_whose_variations_are_not_known_has_no_rows() -> None:
     (chunk,) = drafted("one")
-    assert drafts.rows_of(chunk) == []
+    assert rows_of(chunk) == []
 
 
 def test_a_deletion_names_everything() -> None:

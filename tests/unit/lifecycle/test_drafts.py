@@ -6,7 +6,7 @@ import pytest
 
 from langchain_rag.document_transformers.nodes import Node
 from langchain_rag.errors import TransformerError
-from langchain_rag.lifecycle.places import NO_PLACE, Place, places_of
+from langchain_rag.lifecycle.drafts import NO_PLACE, Place, places_of
 from langchain_rag.lifecycle.records import Variation
 
 
