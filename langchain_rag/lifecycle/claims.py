@@ -265,3 +265,6 @@ def _release(held: StoreClaim) -> Flow[None]:
         # What the call did is done, or its own error is the one to report. Whoever comes next
         # finds that the claim's holder is gone.
         logger.warning("A claim could not be given back; it lapses by itself.", exc_info=True)
+    except BaseException:
+        held.abandon()  # interrupted, perhaps before the driver came to it
+        raise

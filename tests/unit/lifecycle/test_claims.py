@@ -13,7 +13,7 @@ from langchain_core.documents import BaseDocumentTransformer, Document
 from langchain_core.stores import InMemoryStore
 from langchain_core.vectorstores import InMemoryVectorStore
 
-from langchain_rag._flow import Flow, run
+from langchain_rag._flow import Flow, Operation, run
 from langchain_rag.errors import ConcurrentWriteError
 from langchain_rag.lifecycle import claims
 from langchain_rag.storage import SQLDocStore, create_engine
@@ -154,6 +154,28 @@ def test_two_threads_one_document() -> None:
     assert audit(rag) == []
     rag.add_texts(["other"], ids=["a"])
     assert audit(rag) == []
+
+
+@pytest.mark.parametrize("fails", [True, False])
+def test_a_claim_goes_where_giving_it_back_is_interrupted(fails: bool) -> None:
+    """A second interruption may come while the claim is about to be given back."""
+    docstore = InMemoryStore()
+
+    def body(claim: claims.Claim) -> Flow[None]:
+        yield from ()
+        if fails:
+            raise KeyboardInterrupt
+
+    flow = claims.holding(docstore, {"manifests/a": "a"}, body)
+    acquire = next(flow)
+    assert isinstance(acquire, Operation)
+    acquire.sync()
+    release = flow.send(None)
+    assert isinstance(release, Operation)
+    with pytest.raises(KeyboardInterrupt) as interrupt:  # and its frames keep the claim alive
+        flow.throw(KeyboardInterrupt())
+    assert interrupt.tb is not None
+    assert run(claims.claimed(docstore, ["manifests/a"])) == [False]
 
 
 async def test_two_tasks_one_document() -> None:
