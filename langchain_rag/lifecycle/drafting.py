@@ -11,7 +11,7 @@ from langchain_rag._flow import Flow
 from langchain_rag.document_transformers import reads_metadata
 from langchain_rag.document_transformers.overseeing import Overseer
 from langchain_rag.errors import RAGError
-from langchain_rag.lifecycle import records, tracing
+from langchain_rag.lifecycle import tracing
 from langchain_rag.lifecycle.drafts import DraftChunk, draft_chunks
 from langchain_rag.lifecycle.lineage import transform
 from langchain_rag.lifecycle.manifest import Manifest
@@ -171,14 +171,14 @@ class Drafting:
             for chunk in chunks:
                 chunk.before = None
             return
-        keys = [self._lifecycle.keys.variations(chunk.record.key) for chunk in chunks]
-        found = yield from self._lifecycle.stores.mget(keys)
-        for chunk, key, value in zip(chunks, keys, found, strict=True):
-            if value is None:
+        contents = {chunk.record.key: chunk.record.content for chunk in chunks}
+        stored = yield from self._lifecycle.records.variations(contents)
+        for chunk in chunks:
+            variations = stored.get(chunk.record.key)
+            if variations is None:
                 chunk.before = None
             else:
-                content = chunk.record.content
-                chunk.keep(records.read_variations(key, value, content))
+                chunk.keep(variations)
 
     def _overseer(self, configs: Sequence[RunnableConfig]) -> Overseer:
         settings = self._settings

@@ -225,11 +225,9 @@ class Importer:
             for source in batch
             if source.placed and source.document_id not in manifests
         ]
-        keys = [self._lifecycle.keys.manifest(id_) for id_ in derived]
-        found = yield from self._lifecycle.stores.mget(keys)
-        self._recorder.predecessors += [
-            id_ for id_, value in zip(derived, found, strict=True) if value is not None
-        ]
+        self._recorder.predecessors += yield from self._lifecycle.records.stored_manifests(
+            derived
+        )
         yield from self._recorder.expect(batch, manifests)
 
     def _noted_unchanged(self, batch: Batch, manifests: Mapping[str, Manifest]) -> Flow[None]:
