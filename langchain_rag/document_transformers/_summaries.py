@@ -13,10 +13,10 @@ from langchain_rag.document_transformers._documents import CARRIED, name_of
 from langchain_rag.document_transformers._portions import joined, pieces_of, portions_of
 from langchain_rag.document_transformers.asking import Asked, Piece
 from langchain_rag.document_transformers.identity import declared_name
-from langchain_rag.document_transformers.llm import LLMDocumentTransformer
+from langchain_rag.document_transformers.llm import LLMDocumentTransformer, check_positive
 from langchain_rag.document_transformers.overseeing import overseer_of
 from langchain_rag.document_transformers.parsing import summary_of
-from langchain_rag.errors import ConfigurationError, TransformerError
+from langchain_rag.errors import TransformerError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -74,9 +74,7 @@ class Summaries(LLMDocumentTransformer):
         version: str | None,
         max_attempts: int,
     ) -> None:
-        if max_length < 1:
-            msg = f"max_length is {max_length}: give 1 or more."
-            raise ConfigurationError(msg)
+        check_positive(max_length=max_length)
         super().__init__(llm, prompt=prompt, version=version, max_attempts=max_attempts)
         self.max_length = max_length
         self.length = length

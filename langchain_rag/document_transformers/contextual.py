@@ -15,7 +15,7 @@ from langchain_rag.document_transformers._passages import document_identity, pas
 from langchain_rag.document_transformers.asking import Asked, Model, Piece, Prompt
 from langchain_rag.document_transformers.fingerprint import digest, fingerprint_of, is_ours
 from langchain_rag.document_transformers.identity import declared_name
-from langchain_rag.document_transformers.llm import LLMDocumentTransformer
+from langchain_rag.document_transformers.llm import LLMDocumentTransformer, named_constructor
 from langchain_rag.document_transformers.member import as_lazy
 from langchain_rag.document_transformers.metadata import reads_metadata
 from langchain_rag.document_transformers.overseeing import overseer_of
@@ -78,6 +78,29 @@ class ContextualSplitter(LLMDocumentTransformer):
 
     Use `from_llm`.
 
+    Args:
+        llm: A chat model or a completion model.
+        splitter: Cuts the documents; any transformer.
+        prompt: A prompt template, or its text, with the variables `document` and `chunk`.
+            Have `document` first and `chunk` last, with nothing between that differs from
+            chunk to chunk.
+        metadata_key: Where in a chunk's metadata the context goes.
+        document_keys: Metadata keys that say which document a chunk is of, for the variation
+            cache. Where documents are parts of a source, the pages of a file for instance,
+            add what tells them apart.
+        follow_document: Whether the variation cache knows contexts by the whole document too,
+            so that they are made anew for all its chunks when any of it changes.
+        max_characters: How much of a document goes into a prompt at most: of a longer one what
+            is around the chunk, so that neighbours share their prompt's beginning. The log
+            says where that happens. None for all.
+        version: Identity that you vouch for, where the model has none: raise it when its
+            answers would change. See `fingerprint`.
+        max_attempts: How often to ask where an answer has nothing usable in it.
+
+    Raises:
+        ConfigurationError: A number is too low, `splitter` is no transformer, or the prompt
+            needs another variable.
+
     Attributes:
         splitter: Cuts the documents.
 
@@ -94,14 +117,15 @@ class ContextualSplitter(LLMDocumentTransformer):
         End | Of the end.
     """
 
+    _default_prompt: ClassVar[str] = CONTEXT_PROMPT
     _inputs: ClassVar[tuple[str, ...]] = ("document", "chunk")
 
     def __init__(
         self,
         llm: Model,
         splitter: BaseDocumentTransformer,
+        prompt: Prompt | None = None,
         *,
-        prompt: Prompt = CONTEXT_PROMPT,
         metadata_key: str = "context",
         document_keys: Sequence[str] = ("source", "title"),
         follow_document: bool = False,
@@ -123,64 +147,12 @@ class ContextualSplitter(LLMDocumentTransformer):
         self.follow_document = follow_document
         self.max_characters = max_characters
         self._splitter = as_lazy(splitter)
-        super().__init__(llm, prompt=prompt, version=version, max_attempts=max_attempts)
+        super().__init__(llm, prompt, version=version, max_attempts=max_attempts)
         nothing = self.prompt.format_prompt(**dict.fromkeys(self._inputs, ""))
         self._echoes = lines_of(nothing.to_string())
         self.reads_metadata = not is_ours(self) or reads_metadata(splitter)
 
-    @classmethod
-    def from_llm(
-        cls,
-        llm: Model,
-        splitter: BaseDocumentTransformer,
-        prompt: Prompt | None = None,
-        *,
-        metadata_key: str = "context",
-        document_keys: Sequence[str] = ("source", "title"),
-        follow_document: bool = False,
-        max_characters: int | None = None,
-        version: str | None = None,
-        max_attempts: int = 2,
-    ) -> ContextualSplitter:
-        """Make a transformer for a model.
-
-        Args:
-            llm: A chat model or a completion model.
-            splitter: Cuts the documents; any transformer.
-            prompt: A prompt template, or its text, with the variables `document` and `chunk`.
-                Have `document` first and `chunk` last, with nothing between that differs from
-                chunk to chunk.
-            metadata_key: Where in a chunk's metadata the context goes.
-            document_keys: Metadata keys that say which document a chunk is of, for the
-                variation cache. Where documents are parts of a source, the pages of a file for
-                instance, add what tells them apart.
-            follow_document: Whether the variation cache knows contexts by the whole document
-                too, so that they are made anew for all its chunks when any of it changes.
-            max_characters: How much of a document goes into a prompt at most: of a longer
-                one what is around the chunk, so that neighbours share their prompt's
-                beginning. The log says where that happens. None for all.
-            version: Identity that you vouch for, where the model has none: raise it when its
-                answers would change. See `fingerprint`.
-            max_attempts: How often to ask where an answer has nothing usable in it.
-
-        Returns:
-            The transformer.
-
-        Raises:
-            ConfigurationError: A number is too low, `splitter` is no transformer, or the prompt
-                needs another variable.
-        """
-        return cls(
-            llm,
-            splitter,
-            prompt=CONTEXT_PROMPT if prompt is None else prompt,
-            metadata_key=metadata_key,
-            document_keys=document_keys,
-            follow_document=follow_document,
-            max_characters=max_characters,
-            version=version,
-            max_attempts=max_attempts,
-        )
+    from_llm = named_constructor(__init__)
 
     @property
     def fingerprint(self) -> str | None:

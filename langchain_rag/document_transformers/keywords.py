@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import Any, ClassVar, Final
 
 from langchain_rag.document_transformers.asking import Asked, GetInput, Model, Piece, Prompt
 from langchain_rag.document_transformers.identity import declared_name
-from langchain_rag.document_transformers.llm import LLMDocumentTransformer
+from langchain_rag.document_transformers.llm import (
+    LLMDocumentTransformer,
+    check_positive,
+    named_constructor,
+)
 from langchain_rag.document_transformers.parsing_lists import keywords_of
-from langchain_rag.errors import ConfigurationError
-
-if TYPE_CHECKING:
-    from typing import Self
 
 __all__ = ["KeywordsTransformer"]
 
@@ -43,6 +43,24 @@ class KeywordsTransformer(LLMDocumentTransformer):
 
     Use `from_llm`.
 
+    Args:
+        llm: A chat model or a completion model.
+        prompt: A prompt template, or its text, with the variables `context` (the text),
+            `nb_of_keywords` and `what` (what to look for, in words), or with those that
+            `get_input` returns.
+        get_input: Makes the prompt's variables from a document. It is given a copy without
+            this package's metadata.
+        nb_of_keywords: How many to ask for, and to keep at most.
+        entities: Whether to ask for names, places and dates instead of keywords. For both,
+            put two side by side: `keywords + entities`.
+        version: Identity that you vouch for, where the model or `get_input` has none: raise
+            it when their answers would change. See `fingerprint`.
+        max_attempts: How often to ask where an answer has nothing usable in it.
+
+    Raises:
+        ConfigurationError: A number is below 1, or the prompt needs a variable that nothing
+            gives.
+
     Example:
         >>> from langchain_core.documents import Document
         >>> from langchain_core.language_models import FakeListChatModel
@@ -55,34 +73,10 @@ class KeywordsTransformer(LLMDocumentTransformer):
     """
 
     kind: ClassVar[str | None] = "keywords"
+    _default_prompt: ClassVar[str] = KEYWORDS_PROMPT
 
     def __init__(
         self,
-        llm: Model,
-        *,
-        prompt: Prompt = KEYWORDS_PROMPT,
-        get_input: GetInput | None = None,
-        nb_of_keywords: int = 10,
-        entities: bool = False,
-        version: str | None = None,
-        max_attempts: int = 2,
-    ) -> None:
-        if nb_of_keywords < 1:
-            msg = f"nb_of_keywords is {nb_of_keywords}: give 1 or more."
-            raise ConfigurationError(msg)
-        self.nb_of_keywords = nb_of_keywords
-        self.entities = entities
-        super().__init__(
-            llm,
-            prompt=prompt,
-            get_input=get_input,
-            version=version,
-            max_attempts=max_attempts,
-        )
-
-    @classmethod
-    def from_llm(
-        cls,
         llm: Model,
         prompt: Prompt | None = None,
         *,
@@ -91,39 +85,15 @@ class KeywordsTransformer(LLMDocumentTransformer):
         entities: bool = False,
         version: str | None = None,
         max_attempts: int = 2,
-    ) -> Self:
-        """Make a transformer for a model.
-
-        Args:
-            llm: A chat model or a completion model.
-            prompt: A prompt template, or its text, with the variables `context` (the text),
-                `nb_of_keywords` and `what` (what to look for, in words), or with those that
-                `get_input` returns.
-            get_input: Makes the prompt's variables from a document. It is given a copy
-                without this package's metadata.
-            nb_of_keywords: How many to ask for, and to keep at most.
-            entities: Whether to ask for names, places and dates instead of keywords. For both,
-                put two side by side: `keywords + entities`.
-            version: Identity that you vouch for, where the model or `get_input` has none:
-                raise it when their answers would change. See `fingerprint`.
-            max_attempts: How often to ask where an answer has nothing usable in it.
-
-        Returns:
-            The transformer.
-
-        Raises:
-            ConfigurationError: A number is below 1, or the prompt needs a variable that
-                nothing gives.
-        """
-        return cls(
-            llm,
-            prompt=KEYWORDS_PROMPT if prompt is None else prompt,
-            get_input=get_input,
-            nb_of_keywords=nb_of_keywords,
-            entities=entities,
-            version=version,
-            max_attempts=max_attempts,
+    ) -> None:
+        check_positive(nb_of_keywords=nb_of_keywords)
+        self.nb_of_keywords = nb_of_keywords
+        self.entities = entities
+        super().__init__(
+            llm, prompt, get_input=get_input, version=version, max_attempts=max_attempts
         )
+
+    from_llm = named_constructor(__init__)
 
     def _variables(self) -> dict[str, Any]:
         return {

@@ -10,8 +10,18 @@ import logging
 import random
 from abc import abstractmethod
 from datetime import UTC, datetime
+from inspect import signature
 from itertools import count
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Concatenate,
+    ParamSpec,
+    Protocol,
+    TypeVar,
+    cast,
+)
 
 from langchain_core.prompts import BasePromptTemplate, PromptTemplate
 from langchain_core.runnables import Runnable, RunnableConfig
@@ -51,9 +61,54 @@ if TYPE_CHECKING:
     from langchain_core.documents import Document
     from langchain_core.prompt_values import PromptValue
 
-__all__ = ["LLMDocumentTransformer"]
+__all__ = ["LLMDocumentTransformer", "check_positive", "named_constructor"]
 
 _log = logging.getLogger(__name__)
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class _NamedConstructor(Protocol[P]):
+    """A class method that takes a constructor's arguments, and returns what it is called on."""
+
+    def __get__(self, instance: object, owner: type[T], /) -> Callable[P, T]: ...
+
+
+def named_constructor(init: Callable[Concatenate[Any, P], None]) -> _NamedConstructor[P]:
+    """Return `from_llm` for a class: its constructor, under the name that LangChain uses.
+
+    One class method in the base, with `cls: Callable[P, T]`, would be shorter, but mypy
+    refuses right calls of it through `type[...]` and `cls`.
+
+    Args:
+        init: The `__init__` of the class.
+
+    Returns:
+        A class method that takes the same arguments.
+    """
+
+    def from_llm(cls: type[T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """Make a transformer for a model; the class describes the arguments."""
+        return cls(*args, **kwargs)
+
+    vars(from_llm)["__signature__"] = signature(init).replace(return_annotation="Self")
+    return cast("_NamedConstructor[P]", classmethod(from_llm))
+
+
+def check_positive(**numbers: int) -> None:
+    """Refuse numbers below 1.
+
+    Args:
+        **numbers: What the user gave, by the name of the argument.
+
+    Raises:
+        ConfigurationError: One is below 1.
+    """
+    for name, number in numbers.items():
+        if number < 1:
+            msg = f"{name} is {number}: give 1 or more."
+            raise ConfigurationError(msg)
 
 
 class LLMDocumentTransformer(LazyDocumentTransformer):
@@ -71,7 +126,7 @@ class LLMDocumentTransformer(LazyDocumentTransformer):
 
     Args:
         llm: A chat model, a completion model, or either with arguments bound.
-        prompt: A prompt template, or the text of one.
+        prompt: A prompt template, or the text of one; None for the class's own.
         get_input: Makes the prompt's variables from a document.
         version: Identity that you vouch for, where the model or `get_input` has none.
         max_attempts: How often to ask where an answer has nothing usable in it.
@@ -83,27 +138,27 @@ class LLMDocumentTransformer(LazyDocumentTransformer):
 
     window_size: int = 32
     retries: Retries = Retries()
+    _default_prompt: ClassVar[str]
     _inputs: ClassVar[tuple[str, ...]] = ("context",)
     """Variables that a prompt gets of a document where there is no `get_input`."""
 
     def __init__(
         self,
         llm: Model,
+        prompt: Prompt | None = None,
         *,
-        prompt: Prompt,
         get_input: GetInput | None = None,
         version: str | None = None,
         max_attempts: int = 2,
     ) -> None:
-        if max_attempts < 1:
-            msg = f"max_attempts is {max_attempts}: give 1 or more."
-            raise ConfigurationError(msg)
+        check_positive(max_attempts=max_attempts)
         if not isinstance(cast("object", llm), Runnable):
             msg = (
                 f"llm is a {type(llm).__name__}: give a model, for example"
                 " init_chat_model('openai:gpt-5-mini')."
             )
             raise ConfigurationError(msg)
+        prompt = self._default_prompt if prompt is None else prompt
         self.llm = llm
         self.prompt: BasePromptTemplate[Any] = (
             PromptTemplate.from_template(prompt) if isinstance(prompt, str) else prompt

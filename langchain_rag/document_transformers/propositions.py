@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import Any, ClassVar, Final
 
 from langchain_rag.document_transformers._documents import name_of
 from langchain_rag.document_transformers.asking import Asked, GetInput, Model, Piece, Prompt
 from langchain_rag.document_transformers.identity import declared_name
-from langchain_rag.document_transformers.llm import LLMDocumentTransformer
+from langchain_rag.document_transformers.llm import (
+    LLMDocumentTransformer,
+    check_positive,
+    named_constructor,
+)
 from langchain_rag.document_transformers.parsing_lists import statements_of
-from langchain_rag.errors import ConfigurationError
-
-if TYPE_CHECKING:
-    from typing import Self
 
 __all__ = ["PropositionsTransformer"]
 
@@ -42,6 +42,22 @@ class PropositionsTransformer(LLMDocumentTransformer):
 
     Use `from_llm`.
 
+    Args:
+        llm: A chat model or a completion model.
+        prompt: A prompt template, or its text, with the variable `context` (the text), or
+            with those that `get_input` returns.
+        get_input: Makes the prompt's variables from a document, for instance its title beside
+            its text. It is given a copy without this package's metadata.
+        max_propositions: How many to keep at most of one document. A model that does not find
+            an end is cut off there, which the log says.
+        version: Identity that you vouch for, where the model or `get_input` has none: raise
+            it when their answers would change. See `fingerprint`.
+        max_attempts: How often to ask where an answer has nothing usable in it.
+
+    Raises:
+        ConfigurationError: A number is below 1, or the prompt needs a variable that nothing
+            gives.
+
     Example:
         >>> from langchain_core.documents import Document
         >>> from langchain_core.language_models import FakeListChatModel
@@ -55,32 +71,10 @@ class PropositionsTransformer(LLMDocumentTransformer):
     """
 
     kind: ClassVar[str | None] = "propositions"
+    _default_prompt: ClassVar[str] = PROPOSITIONS_PROMPT
 
     def __init__(
         self,
-        llm: Model,
-        *,
-        prompt: Prompt = PROPOSITIONS_PROMPT,
-        get_input: GetInput | None = None,
-        max_propositions: int = 64,
-        version: str | None = None,
-        max_attempts: int = 2,
-    ) -> None:
-        if max_propositions < 1:
-            msg = f"max_propositions is {max_propositions}: give 1 or more."
-            raise ConfigurationError(msg)
-        self.max_propositions = max_propositions
-        super().__init__(
-            llm,
-            prompt=prompt,
-            get_input=get_input,
-            version=version,
-            max_attempts=max_attempts,
-        )
-
-    @classmethod
-    def from_llm(
-        cls,
         llm: Model,
         prompt: Prompt | None = None,
         *,
@@ -88,36 +82,14 @@ class PropositionsTransformer(LLMDocumentTransformer):
         max_propositions: int = 64,
         version: str | None = None,
         max_attempts: int = 2,
-    ) -> Self:
-        """Make a transformer for a model.
-
-        Args:
-            llm: A chat model or a completion model.
-            prompt: A prompt template, or its text, with the variable `context` (the text),
-                or with those that `get_input` returns.
-            get_input: Makes the prompt's variables from a document, for instance its title
-                beside its text. It is given a copy without this package's metadata.
-            max_propositions: How many to keep at most of one document. A model that does not
-                find an end is cut off there, which the log says.
-            version: Identity that you vouch for, where the model or `get_input` has none:
-                raise it when their answers would change. See `fingerprint`.
-            max_attempts: How often to ask where an answer has nothing usable in it.
-
-        Returns:
-            The transformer.
-
-        Raises:
-            ConfigurationError: A number is below 1, or the prompt needs a variable that
-                nothing gives.
-        """
-        return cls(
-            llm,
-            prompt=PROPOSITIONS_PROMPT if prompt is None else prompt,
-            get_input=get_input,
-            max_propositions=max_propositions,
-            version=version,
-            max_attempts=max_attempts,
+    ) -> None:
+        check_positive(max_propositions=max_propositions)
+        self.max_propositions = max_propositions
+        super().__init__(
+            llm, prompt, get_input=get_input, version=version, max_attempts=max_attempts
         )
+
+    from_llm = named_constructor(__init__)
 
     def _parameters(self) -> dict[str, Any]:
         return {**super()._parameters(), "max_propositions": self.max_propositions}

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import Any, ClassVar, Final
 
 from langchain_rag.document_transformers.asking import Asked, GetInput, Model, Piece, Prompt
 from langchain_rag.document_transformers.identity import declared_name
-from langchain_rag.document_transformers.llm import LLMDocumentTransformer
+from langchain_rag.document_transformers.llm import (
+    LLMDocumentTransformer,
+    check_positive,
+    named_constructor,
+)
 from langchain_rag.document_transformers.parsing import questions_of
-from langchain_rag.errors import ConfigurationError
-
-if TYPE_CHECKING:
-    from typing import Self
 
 __all__ = ["GenerateQuestionsTransformer"]
 
@@ -33,6 +33,21 @@ class GenerateQuestionsTransformer(LLMDocumentTransformer):
 
     Use `from_llm`.
 
+    Args:
+        llm: A chat model or a completion model.
+        prompt: A prompt template, or its text, with the variables `context` (the text) and
+            `nb_of_questions`, or with those that `get_input` returns.
+        get_input: Makes the prompt's variables from a document. It is given a copy without
+            this package's metadata.
+        nb_of_questions: How many questions to ask for, and to keep at most.
+        version: Identity that you vouch for, where the model or `get_input` has none: raise
+            it when their answers would change. See `fingerprint`.
+        max_attempts: How often to ask where an answer has nothing usable in it.
+
+    Raises:
+        ConfigurationError: A number is below 1, or the prompt needs a variable that nothing
+            gives.
+
     Example:
         >>> from langchain_core.documents import Document
         >>> from langchain_core.language_models import FakeListChatModel
@@ -45,29 +60,10 @@ class GenerateQuestionsTransformer(LLMDocumentTransformer):
     """
 
     kind: ClassVar[str | None] = "questions"
+    _default_prompt: ClassVar[str] = QUESTIONS_PROMPT
 
     def __init__(
         self,
-        llm: Model,
-        *,
-        prompt: Prompt = QUESTIONS_PROMPT,
-        get_input: GetInput | None = None,
-        nb_of_questions: int = 3,
-        version: str | None = None,
-        max_attempts: int = 2,
-    ) -> None:
-        self.nb_of_questions = checked_number(nb_of_questions)
-        super().__init__(
-            llm,
-            prompt=prompt,
-            get_input=get_input,
-            version=version,
-            max_attempts=max_attempts,
-        )
-
-    @classmethod
-    def from_llm(
-        cls,
         llm: Model,
         prompt: Prompt | None = None,
         *,
@@ -75,35 +71,14 @@ class GenerateQuestionsTransformer(LLMDocumentTransformer):
         nb_of_questions: int = 3,
         version: str | None = None,
         max_attempts: int = 2,
-    ) -> Self:
-        """Make a transformer for a model.
-
-        Args:
-            llm: A chat model or a completion model.
-            prompt: A prompt template, or its text, with the variables `context` (the text)
-                and `nb_of_questions`, or with those that `get_input` returns.
-            get_input: Makes the prompt's variables from a document. It is given a copy
-                without this package's metadata.
-            nb_of_questions: How many questions to ask for, and to keep at most.
-            version: Identity that you vouch for, where the model or `get_input` has none:
-                raise it when their answers would change. See `fingerprint`.
-            max_attempts: How often to ask where an answer has nothing usable in it.
-
-        Returns:
-            The transformer.
-
-        Raises:
-            ConfigurationError: A number is below 1, or the prompt needs a variable that
-                nothing gives.
-        """
-        return cls(
-            llm,
-            prompt=QUESTIONS_PROMPT if prompt is None else prompt,
-            get_input=get_input,
-            nb_of_questions=nb_of_questions,
-            version=version,
-            max_attempts=max_attempts,
+    ) -> None:
+        check_positive(nb_of_questions=nb_of_questions)
+        self.nb_of_questions = nb_of_questions
+        super().__init__(
+            llm, prompt, get_input=get_input, version=version, max_attempts=max_attempts
         )
+
+    from_llm = named_constructor(__init__)
 
     def _expected(self, asked: Asked) -> list[Piece]:
         text = asked.document.page_content
@@ -115,21 +90,3 @@ class GenerateQuestionsTransformer(LLMDocumentTransformer):
     def _pieces(self, answer: Any, asked: Asked) -> list[Piece]:
         found = questions_of(answer, limit=self.nb_of_questions, echoes=asked.echoes)
         return [Piece("questions", question) for question in found]
-
-
-def checked_number(nb_of_questions: int) -> int:
-    """Return the number of questions if it makes sense.
-
-    Args:
-        nb_of_questions: What the user gave.
-
-    Returns:
-        The same.
-
-    Raises:
-        ConfigurationError: It is below 1.
-    """
-    if nb_of_questions < 1:
-        msg = f"nb_of_questions is {nb_of_questions}: give 1 or more."
-        raise ConfigurationError(msg)
-    return nb_of_questions

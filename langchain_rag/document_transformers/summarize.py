@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import Any, ClassVar, Final
 
-from langchain_rag.document_transformers.asking import Asked, GetInput, Model, Piece, Prompt
+from langchain_rag.document_transformers.asking import Asked, Piece
 from langchain_rag.document_transformers.identity import declared_name
-from langchain_rag.document_transformers.llm import LLMDocumentTransformer
+from langchain_rag.document_transformers.llm import LLMDocumentTransformer, named_constructor
 from langchain_rag.document_transformers.parsing import summary_of
-
-if TYPE_CHECKING:
-    from typing import Self
 
 __all__ = ["SummarizeTransformer"]
 
@@ -29,6 +26,20 @@ class SummarizeTransformer(LLMDocumentTransformer):
 
     Use `from_llm`.
 
+    Args:
+        llm: A chat model or a completion model.
+        prompt: A prompt template, or its text, with the variable `context` (the text), or
+            with those that `get_input` returns.
+        get_input: Makes the prompt's variables from a document. It is given a copy without
+            this package's metadata.
+        version: Identity that you vouch for, where the model or `get_input` has none: raise
+            it when their answers would change. See `fingerprint`.
+        max_attempts: How often to ask where an answer has nothing usable in it.
+
+    Raises:
+        ConfigurationError: `max_attempts` is below 1, or the prompt needs a variable that
+            nothing gives.
+
     Example:
         >>> from langchain_core.documents import Document
         >>> from langchain_core.language_models import FakeListChatModel
@@ -41,43 +52,9 @@ class SummarizeTransformer(LLMDocumentTransformer):
     """
 
     kind: ClassVar[str | None] = "summary"
+    _default_prompt: ClassVar[str] = SUMMARY_PROMPT
 
-    @classmethod
-    def from_llm(
-        cls,
-        llm: Model,
-        prompt: Prompt | None = None,
-        *,
-        get_input: GetInput | None = None,
-        version: str | None = None,
-        max_attempts: int = 2,
-    ) -> Self:
-        """Make a transformer for a model.
-
-        Args:
-            llm: A chat model or a completion model.
-            prompt: A prompt template, or its text, with the variable `context` (the text),
-                or with those that `get_input` returns.
-            get_input: Makes the prompt's variables from a document. It is given a copy
-                without this package's metadata.
-            version: Identity that you vouch for, where the model or `get_input` has none:
-                raise it when their answers would change. See `fingerprint`.
-            max_attempts: How often to ask where an answer has nothing usable in it.
-
-        Returns:
-            The transformer.
-
-        Raises:
-            ConfigurationError: `max_attempts` is below 1, or the prompt needs a variable
-                that nothing gives.
-        """
-        return cls(
-            llm,
-            prompt=SUMMARY_PROMPT if prompt is None else prompt,
-            get_input=get_input,
-            version=version,
-            max_attempts=max_attempts,
-        )
+    from_llm = named_constructor(LLMDocumentTransformer.__init__)
 
     def _pieces(self, answer: Any, asked: Asked) -> list[Piece]:
         found = summary_of(answer, echoes=asked.echoes, text=asked.document.page_content)

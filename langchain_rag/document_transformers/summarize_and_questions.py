@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.prompts import PromptTemplate
@@ -20,15 +20,16 @@ from langchain_rag.document_transformers.asking import (
     text_of,
 )
 from langchain_rag.document_transformers.identity import declared_name, identity_of_prompt
-from langchain_rag.document_transformers.llm import LLMDocumentTransformer
+from langchain_rag.document_transformers.llm import (
+    LLMDocumentTransformer,
+    check_positive,
+    named_constructor,
+)
 from langchain_rag.document_transformers.parsing import summary_and_questions_of
-from langchain_rag.document_transformers.questions import checked_number
 from langchain_rag.document_transformers.summarize import summary_piece
 from langchain_rag.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from typing import Self
-
     from langchain_rag._flow import Flow
 
 __all__ = ["SummarizeAndQuestionsTransformer"]
@@ -75,6 +76,24 @@ class SummarizeAndQuestionsTransformer(LLMDocumentTransformer):
 
     Use `from_llm`.
 
+    Args:
+        llm: A chat model or a completion model.
+        prompt: A prompt template, or its text, with the variables `context` (the text) and
+            `nb_of_questions`, or with those that `get_input` returns. The default prompt says
+            how to lay out the answer only where it is read as text.
+        get_input: Makes the prompt's variables from a document. It is given a copy without
+            this package's metadata.
+        nb_of_questions: How many questions to ask for, and to keep at most.
+        structured: Whether to ask for structured output; None finds out what the model has.
+        version: Identity that you vouch for, where the model or `get_input` has none: raise
+            it when their answers would change. See `fingerprint`.
+        max_attempts: How often to ask where an answer has nothing usable in it. From the
+            second time on, answers are asked for as text.
+
+    Raises:
+        ConfigurationError: A number is below 1, the prompt needs a variable that nothing
+            gives, or `structured` is True and the model has no such output.
+
     Example:
         >>> from langchain_core.documents import Document
         >>> from langchain_core.language_models import FakeListChatModel
@@ -86,24 +105,23 @@ class SummarizeAndQuestionsTransformer(LLMDocumentTransformer):
         ['SUMMARY:\nWhat sets are.', 'What is a set?']
     """
 
+    _default_prompt: ClassVar[str] = BOTH_PROMPT
+
     def __init__(
         self,
         llm: Model,
-        *,
         prompt: Prompt | None = None,
+        *,
         get_input: GetInput | None = None,
         nb_of_questions: int = 3,
         structured: bool | None = None,
         version: str | None = None,
         max_attempts: int = 2,
     ) -> None:
-        self.nb_of_questions = checked_number(nb_of_questions)
+        check_positive(nb_of_questions=nb_of_questions)
+        self.nb_of_questions = nb_of_questions
         super().__init__(
-            llm,
-            prompt=BOTH_PROMPT if prompt is None else prompt,
-            get_input=get_input,
-            version=version,
-            max_attempts=max_attempts,
+            llm, prompt, get_input=get_input, version=version, max_attempts=max_attempts
         )
         self._structured_prompt = (
             PromptTemplate.from_template(STRUCTURED_PROMPT) if prompt is None else self.prompt
@@ -120,51 +138,7 @@ class SummarizeAndQuestionsTransformer(LLMDocumentTransformer):
         # Not what `_structured` is later: a refusing server does not change who this is.
         self._asks_structured = model is not None
 
-    @classmethod
-    def from_llm(
-        cls,
-        llm: Model,
-        prompt: Prompt | None = None,
-        *,
-        get_input: GetInput | None = None,
-        nb_of_questions: int = 3,
-        structured: bool | None = None,
-        version: str | None = None,
-        max_attempts: int = 2,
-    ) -> Self:
-        """Make a transformer for a model.
-
-        Args:
-            llm: A chat model or a completion model.
-            prompt: A prompt template, or its text, with the variables `context` (the text)
-                and `nb_of_questions`, or with those that `get_input` returns. The default
-                prompt says how to lay out the answer only where it is read as text.
-            get_input: Makes the prompt's variables from a document. It is given a copy
-                without this package's metadata.
-            nb_of_questions: How many questions to ask for, and to keep at most.
-            structured: Whether to ask for structured output; None finds out what the
-                model has.
-            version: Identity that you vouch for, where the model or `get_input` has none:
-                raise it when their answers would change. See `fingerprint`.
-            max_attempts: How often to ask where an answer has nothing usable in it. From
-                the second time on, answers are asked for as text.
-
-        Returns:
-            The transformer.
-
-        Raises:
-            ConfigurationError: A number is below 1, the prompt needs a variable that
-                nothing gives, or `structured` is True and the model has no such output.
-        """
-        return cls(
-            llm,
-            prompt=prompt,
-            get_input=get_input,
-            nb_of_questions=nb_of_questions,
-            structured=structured,
-            version=version,
-            max_attempts=max_attempts,
-        )
+    from_llm = named_constructor(__init__)
 
     def _expected(self, asked: Asked) -> list[Piece]:
         text = asked.document.page_content

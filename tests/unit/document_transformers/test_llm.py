@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from inspect import signature
+from typing import assert_type
 
 import pytest
 from langchain_core.callbacks import BaseCallbackHandler
@@ -12,10 +14,13 @@ from langchain_core.runnables import RunnableLambda
 
 from langchain_rag._reserved import KIND, LINEAGE, TRANSFORMER
 from langchain_rag.document_transformers import (
+    ContextualSplitter,
     CopyDocumentTransformer,
     DocumentTransformerPipeline,
     GenerateQuestionsTransformer,
+    KeywordsTransformer,
     LongContextReorder,
+    PropositionsTransformer,
     SummarizeAndQuestionsTransformer,
     SummarizeTransformer,
 )
@@ -31,6 +36,33 @@ def texts(documents):
 
 def answer_about(prompt):
     return f"What is {prompt.split()[0]}?"
+
+
+@pytest.mark.parametrize(
+    "kind", [*KINDS, KeywordsTransformer, PropositionsTransformer, ContextualSplitter]
+)
+def test_from_llm_names_the_arguments_which_the_class_describes(kind):
+    parameters = signature(kind.from_llm).parameters
+    assert parameters == signature(kind).parameters
+    assert list(parameters)[:1] == ["llm"]
+    assert {"prompt", "version", "max_attempts"} < set(parameters)
+    _, described = kind.__doc__.split("    Args:\n")
+    assert [name for name in parameters if f"        {name}: " not in described] == []
+
+
+def test_type_checkers_know_the_arguments_of_from_llm() -> None:
+    llm = FakeListChatModel(responses=["x"])
+    made = GenerateQuestionsTransformer.from_llm(llm=llm, prompt="{context}", nb_of_questions=2)
+    assert_type(made, GenerateQuestionsTransformer)
+    kind: type[GenerateQuestionsTransformer] = GenerateQuestionsTransformer
+    assert_type(kind.from_llm(llm, "{context}"), GenerateQuestionsTransformer)
+    # mypy would say that these comments are of no use, if it did not see what is wrong.
+    with pytest.raises(TypeError):
+        GenerateQuestionsTransformer.from_llm(llm, nb_of_questions="3")  # type: ignore[arg-type]
+    with pytest.raises(TypeError):
+        SummarizeTransformer.from_llm(llm, nb_of_questions=3)  # type: ignore[call-arg]
+    with pytest.raises(TypeError):
+        ContextualSplitter.from_llm(llm)  # type: ignore[call-arg]
 
 
 class Recorder(BaseCallbackHandler):
