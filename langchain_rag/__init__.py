@@ -10,8 +10,9 @@ then neither chromadb, sqlalchemy, langchain-classic nor langchain-community are
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from langchain_rag import _lazy
 
 if TYPE_CHECKING:
     from langchain_rag import errors
@@ -51,20 +52,19 @@ __all__ = [
     "errors",
 ]
 
-_ROOMS = ("langchain_rag.vectorstores", "langchain_rag.document_transformers")
-
-
-def __getattr__(name: str) -> Any:
-    """Import what is exported when it is first used, as langchain-core does."""
-    if name == "errors":
-        return import_module("langchain_rag.errors")
-    if name in __all__:
-        room = _ROOMS[name.endswith(("Transformer", "Transformers", "Pipeline"))]
-        globals()[name] = found = getattr(import_module(room), name)
-        return found
-    msg = f"module {__name__!r} has no attribute {name!r}"
-    raise AttributeError(msg)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = _lazy.lazy(
+    globals(),
+    CopyDocumentTransformer="document_transformers",
+    DocumentTransformerPipeline="document_transformers",
+    DocumentTransformers="document_transformers",
+    GenerateQuestionsTransformer="document_transformers",
+    IndexEvent="vectorstores",
+    IndexFailure="vectorstores",
+    IndexReport="vectorstores",
+    LazyDocumentTransformer="document_transformers",
+    RAGVectorStore="vectorstores",
+    SummarizeAndQuestionsTransformer="document_transformers",
+    SummarizeTransformer="document_transformers",
+    WrapperVectorStore="vectorstores",
+    errors="errors",
+)

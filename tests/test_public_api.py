@@ -38,7 +38,7 @@ def test_all_is_what_is_visible(name: str) -> None:
         assert getattr(module, public) is not None
     visible = {
         attribute
-        for attribute in dir(module)
+        for attribute in {*dir(module), *vars(module)}
         if not attribute.startswith("_") and attribute != "annotations"
     }
     # Modules are visible once imported, and so is what a module imports for itself; the

@@ -25,9 +25,9 @@ Example:
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from langchain_rag import _lazy
 from langchain_rag.document_transformers.base import LazyDocumentTransformer
 from langchain_rag.document_transformers.contextual import ContextualSplitter
 from langchain_rag.document_transformers.copy import CopyDocumentTransformer
@@ -98,26 +98,17 @@ __all__ = [
     "reads_metadata",
 ]
 
-_LATER = {
-    **dict.fromkeys(
-        ("ByteStoreVariationCache", "CacheKey", "CacheStats", "CachedPiece", "VariationCache"),
-        "caching",
-    ),
-    **dict.fromkeys(("Clustering", "SoftClustering"), "_clustering"),
-    "DocumentSummaryTransformer": "document_summary",
-    "HierarchicalSplitter": "hierarchical",
-    "RaptorTransformer": "raptor",
-    "SentenceSplitter": "sentences",
-}
-"""Modules of names that are loaded when they are first used."""
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _LATER:
-        msg = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(msg)
-    return getattr(import_module(f"{__name__}.{_LATER[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = _lazy.lazy(
+    globals(),
+    ByteStoreVariationCache="caching",
+    CacheKey="caching",
+    CacheStats="caching",
+    CachedPiece="caching",
+    Clustering="_clustering",
+    DocumentSummaryTransformer="document_summary",
+    HierarchicalSplitter="hierarchical",
+    RaptorTransformer="raptor",
+    SentenceSplitter="sentences",
+    SoftClustering="_clustering",
+    VariationCache="caching",
+)

@@ -9,8 +9,9 @@ Names are loaded when they are first used.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from langchain_rag import _lazy
 
 if TYPE_CHECKING:
     from langchain_rag.lexical.analysis import Analysis
@@ -19,20 +20,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Analysis", "InMemoryLexicalSearch", "LexicalSearch", "lexical_search_of"]
 
-_MODULES = {
-    "Analysis": "analysis",
-    "InMemoryLexicalSearch": "in_memory",
-    "LexicalSearch": "protocol",
-    "lexical_search_of": "in_memory",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        msg = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(msg)
-    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = _lazy.lazy(
+    globals(),
+    Analysis="analysis",
+    InMemoryLexicalSearch="in_memory",
+    LexicalSearch="protocol",
+    lexical_search_of="in_memory",
+)

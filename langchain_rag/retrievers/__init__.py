@@ -14,8 +14,9 @@ langchain-classic is not cheap to import.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
+
+from langchain_rag import _lazy
 
 if TYPE_CHECKING:
     from langchain_rag.retrievers.auto_merging import AutoMergingRetriever
@@ -36,23 +37,13 @@ __all__ = [
     "TimeWeightedRetriever",
 ]
 
-_ROOMS: Final = {
-    "AutoMergingRetriever": "auto_merging",
-    "HierarchicalRetriever": "hierarchical",
-    "HybridRetriever": "hybrid",
-    "LexicalRetriever": "lexical",
-    "SelfQueryRetriever": "self_query",
-    "SentenceWindowRetriever": "sentence_window",
-    "TimeWeightedRetriever": "time_weighted",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _ROOMS:
-        msg = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(msg)
-    return getattr(import_module(f"{__name__}.{_ROOMS[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = _lazy.lazy(
+    globals(),
+    AutoMergingRetriever="auto_merging",
+    HierarchicalRetriever="hierarchical",
+    HybridRetriever="hybrid",
+    LexicalRetriever="lexical",
+    SelfQueryRetriever="self_query",
+    SentenceWindowRetriever="sentence_window",
+    TimeWeightedRetriever="time_weighted",
+)

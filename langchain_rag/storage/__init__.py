@@ -16,8 +16,9 @@ Names are loaded when they are first used: only the SQL ones import SQLAlchemy.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from langchain_rag import _lazy
 
 if TYPE_CHECKING:
     from langchain_rag.storage._full_text import FullText
@@ -38,23 +39,13 @@ __all__ = [
     "create_engine",
 ]
 
-_MODULES = {
-    "FullText": "_full_text",
-    "InMemoryRecordManager": "memory_record_manager",
-    "SQLDocStore": "docstore",
-    "SQLEmbeddingCache": "embedding_cache",
-    "SQLRecordManager": "record_manager",
-    "SQLVariationCache": "variation_cache",
-    "create_engine": "engine",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        msg = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(msg)
-    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = _lazy.lazy(
+    globals(),
+    FullText="_full_text",
+    InMemoryRecordManager="memory_record_manager",
+    SQLDocStore="docstore",
+    SQLEmbeddingCache="embedding_cache",
+    SQLRecordManager="record_manager",
+    SQLVariationCache="variation_cache",
+    create_engine="engine",
+)
