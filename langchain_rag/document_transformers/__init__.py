@@ -29,14 +29,16 @@ from typing import TYPE_CHECKING
 
 from langchain_rag import _lazy
 from langchain_rag.document_transformers.base import LazyDocumentTransformer
+from langchain_rag.document_transformers.composition import (
+    DocumentTransformerPipeline,
+    DocumentTransformers,
+)
 from langchain_rag.document_transformers.contextual import ContextualSplitter
 from langchain_rag.document_transformers.copy import CopyDocumentTransformer
 from langchain_rag.document_transformers.fingerprint import fingerprint_of
 from langchain_rag.document_transformers.keywords import KeywordsTransformer
 from langchain_rag.document_transformers.metadata import reads_metadata
 from langchain_rag.document_transformers.nodes import Node, marked, node_of
-from langchain_rag.document_transformers.parallel import DocumentTransformers
-from langchain_rag.document_transformers.pipeline import DocumentTransformerPipeline
 from langchain_rag.document_transformers.prefixed import Prefixed
 from langchain_rag.document_transformers.propositions import PropositionsTransformer
 from langchain_rag.document_transformers.questions import GenerateQuestionsTransformer

@@ -13,10 +13,10 @@ from langchain_rag.document_transformers._excerpts import Excerpts
 from langchain_rag.document_transformers._groups import Group
 from langchain_rag.document_transformers._passages import document_identity, passages_of
 from langchain_rag.document_transformers.asking import Asked, Model, Piece, Prompt
+from langchain_rag.document_transformers.composition import as_lazy
 from langchain_rag.document_transformers.fingerprint import digest, fingerprint_of, is_ours
 from langchain_rag.document_transformers.identity import declared_name
 from langchain_rag.document_transformers.llm import LLMDocumentTransformer, named_constructor
-from langchain_rag.document_transformers.member import as_lazy
 from langchain_rag.document_transformers.metadata import reads_metadata
 from langchain_rag.document_transformers.overseeing import overseer_of
 from langchain_rag.document_transformers.parsing import lines_of, printable

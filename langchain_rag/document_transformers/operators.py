@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 from langchain_core.documents import BaseDocumentTransformer
 
 if TYPE_CHECKING:
-    from langchain_rag.document_transformers.parallel import DocumentTransformers
-    from langchain_rag.document_transformers.pipeline import DocumentTransformerPipeline
+    from langchain_rag.document_transformers.composition import (
+        DocumentTransformerPipeline,
+        DocumentTransformers,
+    )
 
 __all__ = ["Composable"]
 
@@ -35,7 +37,7 @@ class Composable(BaseDocumentTransformer):
 
 # What composes imports what it is composed into, which is itself composable.
 def _side_by_side(*members: BaseDocumentTransformer) -> DocumentTransformers:
-    from langchain_rag.document_transformers.parallel import (  # noqa: PLC0415 - a cycle
+    from langchain_rag.document_transformers.composition import (  # noqa: PLC0415 - a cycle
         DocumentTransformers,
     )
 
@@ -43,7 +45,7 @@ def _side_by_side(*members: BaseDocumentTransformer) -> DocumentTransformers:
 
 
 def _in_sequence(*members: BaseDocumentTransformer) -> DocumentTransformerPipeline:
-    from langchain_rag.document_transformers.pipeline import (  # noqa: PLC0415 - a cycle
+    from langchain_rag.document_transformers.composition import (  # noqa: PLC0415 - a cycle
         DocumentTransformerPipeline,
     )
 

@@ -12,9 +12,9 @@ from langchain_rag.document_transformers._summaries import Summaries
 from langchain_rag.document_transformers._tree_identity import tree_fingerprint
 from langchain_rag.document_transformers._trees import Tree
 from langchain_rag.document_transformers.base import LazyDocumentTransformer
+from langchain_rag.document_transformers.composition import as_lazy
 from langchain_rag.document_transformers.fingerprint import fingerprint_of
 from langchain_rag.document_transformers.identity import declared_name
-from langchain_rag.document_transformers.member import as_lazy
 from langchain_rag.document_transformers.metadata import reads_metadata
 from langchain_rag.document_transformers.overseeing import overseer_of
 from langchain_rag.embedding_cache.identity import identity_of_embeddings
