@@ -28,6 +28,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from langchain_rag import _lazy
+from langchain_rag.caches.variation_codec import CachedPiece, CacheKey, CacheStats
+from langchain_rag.caches.variations import ByteStoreVariationCache, VariationCache
 from langchain_rag.document_transformers.base import LazyDocumentTransformer
 from langchain_rag.document_transformers.composition import (
     DocumentTransformerPipeline,
@@ -52,13 +54,6 @@ from langchain_rag.document_transformers.summarize_and_questions import (
 
 if TYPE_CHECKING:
     from langchain_rag.document_transformers._clustering import Clustering, SoftClustering
-    from langchain_rag.document_transformers.caching import (
-        ByteStoreVariationCache,
-        CachedPiece,
-        CacheKey,
-        CacheStats,
-        VariationCache,
-    )
     from langchain_rag.document_transformers.document_summary import (
         DocumentSummaryTransformer,
     )
@@ -102,15 +97,10 @@ __all__ = [
 
 __getattr__, __dir__ = _lazy.lazy(
     globals(),
-    ByteStoreVariationCache="caching",
-    CacheKey="caching",
-    CacheStats="caching",
-    CachedPiece="caching",
     Clustering="_clustering",
     DocumentSummaryTransformer="document_summary",
     HierarchicalSplitter="hierarchical",
     RaptorTransformer="raptor",
     SentenceSplitter="sentences",
     SoftClustering="_clustering",
-    VariationCache="caching",
 )

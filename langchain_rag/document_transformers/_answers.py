@@ -11,13 +11,13 @@ from collections import deque
 from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias, cast
 
+from langchain_rag.caches.codec import UNSTORABLE
 from langchain_rag.document_transformers._patterns import (
     BULLET,
     CONSENT,
     FENCE,
     MARKS,
     PREAMBLE,
-    SURROGATE_OR_NUL,
     THOUGHTS,
     WORD,
 )
@@ -42,7 +42,7 @@ def printable(text: str) -> str:
         >>> printable("pure\x00 maths\ud800")
         'pure maths'
     """
-    return SURROGATE_OR_NUL.sub("", text)
+    return UNSTORABLE.sub("", text)
 
 
 def lines_in(answer: str) -> list[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import Final
 
-SURROGATE_OR_NUL: Final = re.compile("[\ud800-\udfff\x00]")
 THOUGHTS: Final = re.compile(
     r"<(think|thinking|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE
 )

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any, Final
 from langchain_core.runnables import RunnableConfig
 
 from langchain_rag._flow import Flow, call, call_as
+from langchain_rag.caches.variation_codec import CachedPiece, CacheKey
+from langchain_rag.caches.variations import VariationCache
 from langchain_rag.document_transformers.asking import Asked, Piece
-from langchain_rag.document_transformers.caching import CachedPiece, CacheKey, VariationCache
 from langchain_rag.document_transformers.fingerprint import digest
 from langchain_rag.document_transformers.overseeing import OVERSEER
 

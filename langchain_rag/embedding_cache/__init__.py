@@ -27,11 +27,10 @@ Example:
     (3, 1)
 """
 
-from langchain_rag.embedding_cache.byte_store import ByteStoreEmbeddingCache
-from langchain_rag.embedding_cache.cache import EmbeddingCache
+from langchain_rag.caches.embedding_codec import EmbeddingCacheStats
+from langchain_rag.caches.embeddings import ByteStoreEmbeddingCache, EmbeddingCache
 from langchain_rag.embedding_cache.cached import CachedEmbeddings
 from langchain_rag.embedding_cache.identity import identity_of_embeddings
-from langchain_rag.embedding_cache.stats import EmbeddingCacheStats
 from langchain_rag.embedding_cache.tally import TALLY, EmbeddingTally, tallying
 from langchain_rag.embedding_cache.wiring import wire
 

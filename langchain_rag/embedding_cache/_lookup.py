@@ -17,7 +17,7 @@ from langchain_core.stores import BaseStore
 from typing_extensions import override
 
 from langchain_rag._flow import Flow, arun, call, call_as, run
-from langchain_rag.embedding_cache.cache import EmbeddingCache
+from langchain_rag.caches.embeddings import EmbeddingCache
 from langchain_rag.embedding_cache.tally import count
 from langchain_rag.errors import StoreError
 

@@ -9,14 +9,14 @@ from langchain_core.embeddings import Embeddings
 from typing_extensions import override
 
 from langchain_rag._flow import Flow, arun, call, run
-from langchain_rag.embedding_cache._entries import is_storable
+from langchain_rag.caches.embedding_codec import is_storable
 from langchain_rag.embedding_cache._lookup import Asked, LookUp, alike
 from langchain_rag.embedding_cache.identity import identity_of_embeddings
 from langchain_rag.embedding_cache.tally import count, is_refreshing
 from langchain_rag.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from langchain_rag.embedding_cache.cache import EmbeddingCache
+    from langchain_rag.caches.embeddings import EmbeddingCache
 
 __all__ = ["CachedEmbeddings"]
 

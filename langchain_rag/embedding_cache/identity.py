@@ -22,7 +22,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from pydantic import BaseModel, SecretBytes, SecretStr
 
-from langchain_rag._caches import one_line
+from langchain_rag.caches.figures import one_line
 from langchain_rag.document_transformers.fingerprint import digest
 from langchain_rag.document_transformers.identity import NoIdentityError, class_of, identity
 

@@ -24,7 +24,7 @@ from langchain_rag.errors import ConfigurationError
 if TYPE_CHECKING:
     from langchain_core.vectorstores import VectorStore
 
-    from langchain_rag.embedding_cache.cache import EmbeddingCache
+    from langchain_rag.caches.embeddings import EmbeddingCache
 
 __all__ = ["wire"]
 

@@ -22,12 +22,11 @@ from langchain_rag import _lazy
 
 if TYPE_CHECKING:
     from langchain_rag.storage._full_text import FullText
+    from langchain_rag.storage.caches import SQLEmbeddingCache, SQLVariationCache
     from langchain_rag.storage.docstore import SQLDocStore
-    from langchain_rag.storage.embedding_cache import SQLEmbeddingCache
     from langchain_rag.storage.engine import create_engine
     from langchain_rag.storage.memory_record_manager import InMemoryRecordManager
     from langchain_rag.storage.record_manager import SQLRecordManager
-    from langchain_rag.storage.variation_cache import SQLVariationCache
 
 __all__ = [
     "FullText",
@@ -44,8 +43,8 @@ __getattr__, __dir__ = _lazy.lazy(
     FullText="_full_text",
     InMemoryRecordManager="memory_record_manager",
     SQLDocStore="docstore",
-    SQLEmbeddingCache="embedding_cache",
+    SQLEmbeddingCache="caches",
     SQLRecordManager="record_manager",
-    SQLVariationCache="variation_cache",
+    SQLVariationCache="caches",
     create_engine="engine",
 )

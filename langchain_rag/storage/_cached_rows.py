@@ -4,36 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import LargeBinary, bindparam, case, cast, delete, func, select
 
-from langchain_rag._caches import END_OF_TIME, moment_of
+from langchain_rag.caches.codec import END_OF_TIME
+from langchain_rag.caches.figures import Counted, span_of
 from langchain_rag.storage._schema import among, listed, upsert
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from datetime import datetime
 
     from sqlalchemy import Column, ColumnElement, Connection, Select, Table
 
 _MAX_INTEGER: Final = 2**31 - 1
-
-
-class Counted(NamedTuple):
-    """What is stored in a namespace.
-
-    Attributes:
-        by_label: Number of rows by label.
-        size: Sum of their sizes.
-        oldest: Least time of writing, None if there is none.
-        newest: Greatest time of writing, None if there is none.
-    """
-
-    by_label: dict[str, int]
-    size: int
-    oldest: datetime | None
-    newest: datetime | None
 
 
 @dataclass(frozen=True)
@@ -163,12 +147,8 @@ def _counted(rows: Sequence[tuple[Any, ...]]) -> Counted:
     for name, entries, *_ in rows:
         text = name.decode(errors="replace") if isinstance(name, bytes) else str(name)
         by_label[text] = by_label.get(text, 0) + entries
-    return Counted(
-        by_label,
-        sum(row[2] for row in rows),
-        moment_of(min((row[3] for row in rows if row[3] is not None), default=None)),
-        moment_of(max((row[4] for row in rows if row[4] is not None), default=None)),
-    )
+    times = [time for row in rows for time in row[3:] if time is not None]
+    return Counted(by_label, sum(row[2] for row in rows), *span_of(times))
 
 
 def _raw(dialect: str, column: Column[Any]) -> ColumnElement[Any]:

@@ -12,7 +12,7 @@ from langchain_core.stores import BaseStore
 from langchain_core.vectorstores import VectorStore, VectorStoreRetriever
 from typing_extensions import override
 
-from langchain_rag.document_transformers.caching import VariationCache
+from langchain_rag.caches.variations import VariationCache
 from langchain_rag.embedding_cache import EmbeddingCache, wire
 from langchain_rag.errors import ConfigurationError
 from langchain_rag.lifecycle.sources import SourceIdKey

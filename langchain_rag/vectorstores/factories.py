@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sqlalchemy import URL, Engine
     from sqlalchemy.ext.asyncio import AsyncEngine
 
-    from langchain_rag.document_transformers.caching import VariationCache
+    from langchain_rag.caches.variations import VariationCache
     from langchain_rag.storage import FullText, SQLDocStore
 
 logger = logging.getLogger(__name__)

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from langchain_rag import _caches
+from langchain_rag.caches import cache as caches_cache
 from langchain_rag.document_transformers import CachedPiece, CacheKey, VariationCache
 
 SUMMARIES, QUESTIONS = "SummarizeTransformer", "GenerateQuestionsTransformer"
@@ -58,7 +58,7 @@ class VariationCacheBehaviour:
     def clock(self, monkeypatch):
         """The time, in a list that a test changes."""
         clock = [1_800_000_000.0]
-        monkeypatch.setattr(_caches, "now", lambda: clock[0])
+        monkeypatch.setattr(caches_cache, "now", lambda: clock[0])
         return clock
 
     def test_it_is_a_variation_cache(self, cache):

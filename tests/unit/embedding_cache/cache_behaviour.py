@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from langchain_rag import _caches
+from langchain_rag.caches import cache as caches_cache
 from langchain_rag.embedding_cache import EmbeddingCache
 
 MODEL, OTHER = "OpenAIEmbeddings small 0123", "Größer"
@@ -72,7 +72,7 @@ class EmbeddingCacheBehaviour:
     def clock(self, monkeypatch):
         """The time, in a list that a test changes."""
         clock = [1_800_000_000.0]
-        monkeypatch.setattr(_caches, "now", lambda: clock[0])
+        monkeypatch.setattr(caches_cache, "now", lambda: clock[0])
         return clock
 
     def test_it_is_an_embedding_cache(self, cache):

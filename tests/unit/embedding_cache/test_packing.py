@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from langchain_rag.embedding_cache._packing import pack, unpack
+from langchain_rag.caches.packing import pack, unpack
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 single = st.floats(allow_nan=False, allow_infinity=False, width=32)

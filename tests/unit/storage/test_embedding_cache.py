@@ -10,8 +10,8 @@ from langchain_core.documents import Document
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from langchain_rag.caches.embedding_codec import EmbeddingCodec
 from langchain_rag.document_transformers import CachedPiece, CacheKey
-from langchain_rag.embedding_cache._entries import name_of
 from langchain_rag.errors import ConfigurationError, InvalidDocumentError
 from langchain_rag.storage import (
     SQLDocStore,
@@ -21,6 +21,8 @@ from langchain_rag.storage import (
 )
 from tests.unit.embedding_cache.cache_behaviour import MODEL, EmbeddingCacheBehaviour, same
 from tests.unit.storage.kinds import KINDS, LASTING, on_postgres, on_sqlite
+
+name_of = EmbeddingCodec().name_of
 
 
 @pytest.fixture
@@ -50,7 +52,7 @@ async def damage(driver, cache, engine, column, value, sql=":value"):
     await execute(
         engine,
         f"UPDATE langchain_rag_embeddings SET {column} = {sql} WHERE key = :key",
-        key=name_of(MODEL, "bad"),
+        key=name_of((MODEL, "bad")),
         **({} if value is None else {"value": value}),
     )
 
@@ -60,7 +62,7 @@ async def check_a_miss(driver, cache, caplog):
     with caplog.at_level(logging.WARNING, "langchain_rag"):
         assert await driver(cache, "mget", MODEL, ["good", "bad"]) == [[1.0, 2.0], None]
     [record] = caplog.records
-    assert name_of(MODEL, "bad") in record.getMessage()
+    assert name_of((MODEL, "bad")) in record.getMessage()
     assert len(record.getMessage()) < 400
     caplog.clear()
     stats = await driver(cache, "stats")
@@ -78,7 +80,7 @@ async def test_a_damaged_row_is_a_miss(driver, cache, engine, caplog):
 
 async def test_the_row_of_another_text_is_a_miss(driver, cache, engine, caplog):
     sql = "(SELECT vector FROM langchain_rag_embeddings WHERE key = :value)"
-    await damage(driver, cache, engine, "vector", name_of(MODEL, "good"), sql)
+    await damage(driver, cache, engine, "vector", name_of((MODEL, "good")), sql)
     await check_a_miss(driver, cache, caplog)
 
 

@@ -8,7 +8,7 @@ from langchain_core.documents import Document
 from sqlalchemy import create_engine
 from sqlalchemy.pool import StaticPool
 
-from langchain_rag.document_transformers.caching import CachedPiece, CacheKey
+from langchain_rag.document_transformers import CachedPiece, CacheKey
 from langchain_rag.storage import SQLDocStore, SQLVariationCache
 
 
