@@ -14,6 +14,7 @@ from langchain_core.prompts import BasePromptTemplate
 from langchain_core.runnables import Runnable
 
 from langchain_rag._flow.together import failures, values_of
+from langchain_rag.caches.variation_codec import CachedPiece
 from langchain_rag.document_transformers._documents import name_of
 from langchain_rag.document_transformers.identity import declared_name
 from langchain_rag.document_transformers.parsing import lines_of
@@ -33,6 +34,8 @@ __all__ = [
 Model: TypeAlias = BaseLanguageModel[Any] | Runnable[Any, Any]
 Prompt: TypeAlias = BasePromptTemplate[Any] | str
 GetInput: TypeAlias = Callable[[Document], Mapping[str, Any]]
+Piece: TypeAlias = CachedPiece
+"""One variation that was found in an answer; a cache keeps it as it is."""
 
 
 @declared_name("context_of")
@@ -46,19 +49,6 @@ def context_of(document: Document) -> dict[str, Any]:
         The prompt's variables.
     """
     return {"context": document.page_content}
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """One variation that was found in an answer.
-
-    Attributes:
-        kind: Its kind, such as `"questions"`.
-        text: Its text.
-    """
-
-    kind: str
-    text: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from langchain_core.runnables import RunnableConfig
 
 from langchain_rag._flow import Flow, call, call_as
-from langchain_rag.caches.variation_codec import CachedPiece, CacheKey
+from langchain_rag.caches.variation_codec import CacheKey
 from langchain_rag.caches.variations import VariationCache
 from langchain_rag.document_transformers.asking import Asked, Piece
 from langchain_rag.document_transformers.fingerprint import digest
@@ -79,9 +79,7 @@ class Memory:
             _log.warning("The variation cache could not be read.", exc_info=True)
             return {}
         return {
-            position: [Piece(kind, text) for kind, text in pieces]
-            for position, pieces in zip(known, found, strict=True)
-            if pieces
+            position: pieces for position, pieces in zip(known, found, strict=True) if pieces
         }
 
     def remember(self, asked: Asked, pieces: Sequence[Piece]) -> Flow[None]:
@@ -94,9 +92,8 @@ class Memory:
         cache, key = self._cache, self._key(asked)
         if cache is None or key is None:
             return
-        entry = (key, [CachedPiece(piece.kind, piece.text) for piece in pieces])
         try:
-            yield from call_as("to_its_end", cache.mset, cache.amset, [entry])
+            yield from call_as("to_its_end", cache.mset, cache.amset, [(key, list(pieces))])
         except Exception:  # noqa: BLE001 - a cache is no reason to fail
             _log.warning("An answer could not be kept in the variation cache.", exc_info=True)
 
