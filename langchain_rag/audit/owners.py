@@ -88,14 +88,10 @@ def named_by(
     for listed in (records.intent_keys, records.manifest_keys, records.intent_keys):
         for batch in batched((yield from listed()), BATCH):
             for one in (yield from records.records_at(batch, corrupt)).values():
-                if isinstance(one, Manifest):
-                    entries = one.chunks
-                elif isinstance(one, Intent):
-                    entries = one.entries
-                else:
-                    continue
-                for key in names(parts, entries, rows=rows).intersection(wanted):
-                    named[key] = one.document_id
+                if isinstance(one, Manifest | Intent):
+                    entries = one.chunks if isinstance(one, Manifest) else one.entries
+                    for key in names(parts, entries, rows=rows).intersection(wanted):
+                        named[key] = one.document_id
     return named, not corrupt
 
 

@@ -34,8 +34,8 @@ def get_by_ids(lifecycle: Lifecycle, ids: Sequence[str]) -> Flow[list[Document]]
         else:
             named[id_] = None
     asked = set(wanted)
-    more = yield from lifecycle.records.stored_chunks(key for key in named if key not in asked)
-    chunks |= more
-    read = [chunks[key].read() for key in named if key in chunks]
+    found = yield from lifecycle.records.chunks(key for key in named if key not in asked)
+    found |= {key: chunk.read() for key, chunk in chunks.items() if key in named}
     # Two ids may be one key, such as a UUID in capital letters.
-    return [chunk.public() for chunk in {chunk.key: chunk for chunk in read}.values()]
+    unique = {found[key].key: found[key] for key in named if key in found}
+    return [chunk.public() for chunk in unique.values()]
