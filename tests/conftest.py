@@ -1,15 +1,13 @@
-"""Shared by all tests: both drivers, stores, no network, and hypothesis's profiles."""
+"""Shared by all tests: both drivers, stores, and no network."""
 
 from __future__ import annotations
 
-import os
 import uuid
 from typing import TYPE_CHECKING
 
 import chromadb
 import pytest
 from chromadb.config import Settings
-from hypothesis import HealthCheck, settings
 from langchain_chroma import Chroma
 from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
 from pytest_socket import disable_socket, enable_socket
@@ -25,22 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sqlalchemy import Engine
-
-# CI repeats itself, so that a red run is about the change that it ran on; the random runs
-# are the developers'.
-settings.register_profile(
-    "ci",
-    max_examples=200,
-    stateful_step_count=50,
-    deadline=None,
-    derandomize=True,
-    print_blob=True,
-    suppress_health_check=[HealthCheck.too_slow],
-)
-settings.register_profile("dev", max_examples=20, stateful_step_count=20, deadline=None)
-settings.load_profile(
-    os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "dev")
-)
 
 
 @pytest.fixture(params=DRIVERS, ids=lambda driver: driver.name)
