@@ -22,15 +22,24 @@ POSTGRES = {
     "asyncpg": (ASYNC, "postgresql+asyncpg"),
 }
 
-sqlite = [pytest.param(kind, id=name) for name, kind in SQLITE.items()]
+EVERYDAY = ("sync-file", "async-file")
+
+sqlite = [
+    pytest.param(kind, id=name, marks=() if name in EVERYDAY else pytest.mark.full)
+    for name, kind in SQLITE.items()
+]
 postgres = [
-    pytest.param(kind, id=name, marks=pytest.mark.integration)
+    pytest.param(kind, id=name, marks=(pytest.mark.integration, pytest.mark.full))
     for name, kind in POSTGRES.items()
 ]
 KINDS = [*sqlite, *postgres]
 LASTING = [kind for kind in KINDS if "memory" not in str(kind.id)]
 on_sqlite = pytest.mark.parametrize("kind", sqlite, indirect=True)
 on_postgres = pytest.mark.parametrize("kind", postgres, indirect=True)
+# What no database decides: it is refused, or done, before one is asked.
+in_both_drivers = pytest.mark.parametrize(
+    "kind", [kind for kind in KINDS if kind.id in EVERYDAY], indirect=True
+)
 
 
 def of(driver):

@@ -18,12 +18,18 @@ from langchain_rag.storage import (
     memory_record_manager,
 )
 from langchain_rag.testing import DRIVERS, CountingEmbeddings
+from tests.unit.storage.kinds import EVERYDAY, KINDS, in_both_drivers
+
+IN_MEMORY = [pytest.param((driver, ""), id=f"no-sql-{driver.name}") for driver in DRIVERS]
+with_every_manager = pytest.mark.parametrize("kind", [*KINDS, *IN_MEMORY], indirect=True)
+# In both drivers.
+SOME = [*(kind for kind in KINDS if kind.id in EVERYDAY), *IN_MEMORY]
 
 
-@pytest.fixture(params=["sql", "memory"])
-def manager(request, engine):
-    if request.param == "sql":
-        return SQLRecordManager("docs", engine=engine)
+@pytest.fixture
+def manager(request, kind):
+    if kind[1]:
+        return SQLRecordManager("docs", engine=request.getfixturevalue("engine"))
     return InMemoryRecordManager("docs")
 
 
@@ -71,6 +77,7 @@ async def fail_then_remove(driver, manager):
     return store.texts()
 
 
+@with_every_manager
 async def test_a_failed_run_does_not_lose_sources(driver, manager):
     assert await fail_then_remove(driver, manager) == ["new"]
 
@@ -101,8 +108,25 @@ def clock(request, monkeypatch):
     return tick
 
 
+# The clock is ours, and the clean-ups are LangChain's; of a database only the order matters in
+# which it gives out times, which one clean-up shows.
 @pytest.mark.usefixtures("clock")
-@pytest.mark.parametrize("cleanup", ["scoped_full", "incremental", "full"])
+@pytest.mark.parametrize(
+    ("kind", "cleanup"),
+    [
+        *[
+            pytest.param(*kind.values, cleanup, id=f"{kind.id}-{cleanup}")
+            for kind in SOME
+            for cleanup in ("scoped_full", "incremental", "full")
+        ],
+        *[
+            pytest.param(*kind.values, "scoped_full", id=kind.id, marks=kind.marks)
+            for kind in KINDS
+            if kind.id not in EVERYDAY
+        ],
+    ],
+    indirect=["kind"],
+)
 async def test_runs_within_one_tick_delete_what_they_should(driver, manager, cleanup):
     store = BreakableStore(CountingEmbeddings())
     for texts, added, skipped, deleted in [
@@ -129,6 +153,7 @@ async def test_langchains_own_leaves_what_it_should_delete(make_engine, monkeypa
     assert store.texts() == ["a", "b"]
 
 
+@with_every_manager
 async def test_runs_that_follow_at_once(driver, manager):
     store = BreakableStore(CountingEmbeddings())
     for number in range(10):
@@ -136,12 +161,14 @@ async def test_runs_that_follow_at_once(driver, manager):
         assert store.texts() == [str(number)]
 
 
+@with_every_manager
 async def test_time_is_the_clocks(driver, manager):
     before = time.time()
     now = await driver(manager, "get_time")
     assert before - 0.1 <= now <= time.time() + 0.1
 
 
+@with_every_manager
 async def test_records(driver, manager):
     await driver(manager, "create_schema")
     assert await driver(manager, "list_keys") == []
@@ -161,6 +188,7 @@ async def test_records(driver, manager):
     assert sorted(await driver(manager, "list_keys")) == ["b", "c"]
 
 
+@in_both_drivers
 @pytest.mark.parametrize("bad", ["a\0b", "\ud800"])
 async def test_names_that_not_every_database_takes_are_refused(driver, engine, bad):
     manager = SQLRecordManager("docs", engine=engine)
@@ -180,12 +208,14 @@ async def test_the_last_of_equal_keys_stays(driver, engine):
     assert await driver(manager, "list_keys", group_ids=["g"]) == []
 
 
+@with_every_manager
 async def test_empty_calls(driver, manager):
     assert await driver(manager, "exists", []) == []
     await driver(manager, "update", [])
     await driver(manager, "delete_keys", [])
 
 
+@pytest.mark.parametrize("kind", SOME, indirect=True)
 @pytest.mark.parametrize("groups", [[], ["g", "h"]])
 async def test_as_many_group_ids_as_keys(driver, manager, groups):
     with pytest.raises(ValueError, match="1 keys have"):

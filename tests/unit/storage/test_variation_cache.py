@@ -19,7 +19,7 @@ from tests.unit.document_transformers.cache_behaviour import (
     key,
     pieces,
 )
-from tests.unit.storage.kinds import KINDS, LASTING, on_postgres, on_sqlite
+from tests.unit.storage.kinds import KINDS, LASTING, in_both_drivers, on_postgres, on_sqlite
 
 
 @pytest.fixture
@@ -94,38 +94,38 @@ async def test_a_damaged_row_is_a_miss(driver, cache, engine, caplog):
 
 
 @on_sqlite  # whose columns hold anything
-@pytest.mark.parametrize("sql", ["x'ff'", "CAST(x'ff' AS TEXT)", "7", "zeroblob(9)"])
-async def test_a_row_that_is_no_text_is_a_miss(driver, cache, engine, caplog, sql):
-    await damage(driver, cache, engine, "pieces", None, sql)
-    await check_a_miss(driver, cache, caplog)
+async def test_a_row_that_is_no_text_is_a_miss(driver, cache, engine, caplog):
+    for sql in ["x'ff'", "CAST(x'ff' AS TEXT)", "7", "zeroblob(9)"]:
+        await damage(driver, cache, engine, "pieces", None, sql)
+        await check_a_miss(driver, cache, caplog)
+
+
+ANYTHING = [
+    ("created_at", "'yesterday'"),
+    ("created_at", "x'ff'"),
+    ("created_at", "9e999"),
+    ("created_at", "-9e999"),
+    ("created_at", "1e300"),
+    ("characters", "'many'"),
+    ("characters", "9e999"),
+    ("characters", "x'ff'"),
+    ("transformer", "x'ff'"),
+    ("transformer", "CAST(x'ff' AS TEXT)"),
+]
 
 
 @on_sqlite
-@pytest.mark.parametrize(
-    ("column", "sql"),
-    [
-        ("created_at", "'yesterday'"),
-        ("created_at", "x'ff'"),
-        ("created_at", "9e999"),
-        ("created_at", "-9e999"),
-        ("created_at", "1e300"),
-        ("characters", "'many'"),
-        ("characters", "9e999"),
-        ("characters", "x'ff'"),
-        ("transformer", "x'ff'"),
-        ("transformer", "CAST(x'ff' AS TEXT)"),
-    ],
-)
-async def test_rows_of_anything_are_counted_and_purged(driver, cache, engine, column, sql):
-    await damage(driver, cache, engine, column, None, sql)
-    stats = await driver(cache, "stats")
-    assert stats.entries == sum(stats.by_transformer.values()) == 2
-    assert stats.characters == (4 if column == "characters" else 7)
-    assert stats.oldest == stats.newest is not None  # the good one's, or of both
-    assert str(stats).startswith("2 answers")
-    assert stats.by_transformer[SUMMARIES] == (1 if column == "transformer" else 2)
-    assert await driver(cache, "mget", [key(2)]) == [pieces("bad")]
-    assert await driver(cache, "purge") == 2
+async def test_rows_of_anything_are_counted_and_purged(driver, cache, engine):
+    for column, sql in ANYTHING:
+        await damage(driver, cache, engine, column, None, sql)
+        stats = await driver(cache, "stats")
+        assert stats.entries == sum(stats.by_transformer.values()) == 2
+        assert stats.characters == (4 if column == "characters" else 7)
+        assert stats.oldest == stats.newest is not None  # the good one's, or of both
+        assert str(stats).startswith("2 answers")
+        assert stats.by_transformer[SUMMARIES] == (1 if column == "transformer" else 2)
+        assert await driver(cache, "mget", [key(2)]) == [pieces("bad")]
+        assert await driver(cache, "purge") == 2
 
 
 @on_postgres
@@ -173,12 +173,14 @@ async def test_tables_of_a_newer_langchain_rag_are_refused(
         await driver(SQLVariationCache(make_engine(db_url)), "mget", [key(1)])
 
 
+@in_both_drivers
 @pytest.mark.parametrize("namespace", ["\0", "\ud800"])
 def test_a_namespace_is_one_that_every_database_takes(make_cache, namespace):
     with pytest.raises(InvalidDocumentError, match="cannot be stored"):
         make_cache(namespace)
 
 
+@in_both_drivers
 async def test_nothing_to_keep_writes_nothing(driver, cache, engine):
     statements = []
     listened = engine.sync_engine if isinstance(engine, AsyncEngine) else engine
