@@ -12,20 +12,17 @@ from tests.unit.audit.conftest import PAGES, Lab, stored
 Damage = tuple[Callable[[Lab], Any], set[FindingKind], int]
 
 
-async def test_it_is_found_and_nothing_else(lab: Lab, damage: Damage) -> None:
-    make, kinds, _ = damage
-    await make(lab)
-    before = contents(lab.rag)
-    report = await lab.verify()
-    assert set(report.counts) == kinds
-    assert not report.ok
-    assert len(set(report.findings)) == len(report.findings)
-    assert contents(lab.rag) == before
-
-
-async def test_it_is_repaired(lab: Lab, damage: Damage) -> None:
+async def test_it_is_found_and_repaired(lab: Lab, damage: Damage) -> None:
     make, kinds, again = damage
     await make(lab)
+    # It is found, and nothing else.
+    before = contents(lab.rag)
+    found = await lab.verify()
+    assert set(found.counts) == kinds
+    assert not found.ok
+    assert len(set(found.findings)) == len(found.findings)
+    assert contents(lab.rag) == before
+    # It is repaired.
     lab.world.embeddings.reset()
     report = await lab.repair(unknown_rows=True)
     assert set(report.counts) >= kinds
@@ -33,6 +30,11 @@ async def test_it_is_repaired(lab: Lab, damage: Damage) -> None:
     assert report.llm_calls == 0
     assert len(lab.world.embeddings.documents) == report.rows_written
     lab.settled()
+    # Repairing again changes nothing.
+    lab.world.plan.forget()
+    second = await lab.repair(unknown_rows=True)
+    assert (second.repaired, second.left) == ((), ())
+    assert lab.world.plan.calls == []
     after = await lab.verify()
     assert after.findings == ()
     # The next run imports what lost its text, and nothing else; then all is as it was.
@@ -43,12 +45,3 @@ async def test_it_is_repaired(lab: Lab, damage: Damage) -> None:
     fresh = Lab(lab.driver)
     await fresh.index(PAGES)
     assert stored(lab.rag) == stored(fresh.rag)
-
-
-async def test_repairing_again_changes_nothing(lab: Lab, damage: Damage) -> None:
-    await damage[0](lab)
-    await lab.repair(unknown_rows=True)
-    lab.world.plan.forget()
-    report = await lab.repair(unknown_rows=True)
-    assert (report.repaired, report.left) == ((), ())
-    assert lab.world.plan.calls == []
