@@ -11,6 +11,13 @@ from langchain_rag.document_transformers import (
     LazyDocumentTransformer,
 )
 from langchain_rag.errors import TransformerError
+from tests.unit.document_transformers.conftest import FORMS
+
+
+@pytest.fixture(params=FORMS, ids=lambda form: form.__name__)
+def transform(request):
+    """Every form."""
+    return request.param
 
 
 class Words(LazyDocumentTransformer):
