@@ -242,16 +242,3 @@ def test_it_is_the_same_in_every_process():
         CopyDocumentTransformer() + GenerateQuestionsTransformer.from_llm(LLM)
     )
     assert found == here.fingerprint
-
-
-def test_the_room_is_cheap_to_import():
-    script = (
-        "import sys, langchain_rag.document_transformers\n"
-        "names = ['chromadb', 'sqlalchemy', 'langchain_classic', 'langchain_community',"
-        " 'langchain_text_splitters']\n"
-        "print([name for name in names if name in sys.modules])"
-    )
-    found = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
-    )
-    assert found.stdout.strip() == "[]"

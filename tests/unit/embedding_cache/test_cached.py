@@ -4,8 +4,6 @@ import asyncio
 import copy
 import logging
 import math
-import subprocess
-import sys
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -396,21 +394,3 @@ async def test_what_langchain_does_not_ask_of_the_ends(driver, cache):
         with pytest.raises(NotImplementedError):
             call()
     assert await driver(asked, "embed_query", "a") == CountingEmbeddings(8).vector("a")
-
-
-def test_langchain_classic_is_imported_with_the_first_call():
-    code = (
-        "import sys\n"
-        "from langchain_core.embeddings import DeterministicFakeEmbedding as E\n"
-        "from langchain_core.stores import InMemoryByteStore as S\n"
-        "from langchain_rag.embedding_cache import *\n"
-        "cached = CachedEmbeddings(E(size=4), ByteStoreEmbeddingCache(S()))\n"
-        "heavy = {'langchain_classic', 'langchain_community', 'sqlalchemy'}\n"
-        "print(sorted(heavy & set(sys.modules)))\n"
-        "cached.embed_documents(['a'])\n"
-        "print('langchain_classic' in sys.modules, 'langchain_community' in sys.modules)\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.split("\n")[:2] == ["[]", "True False"]

@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import sqlite3
-import subprocess
 import sys
 import threading
 from typing import Any
@@ -287,20 +286,3 @@ def test_other_names_are_not_there():
 
     with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
         storage.Nothing  # noqa: B018
-
-
-def test_in_a_process_of_its_own():
-    """Only SQL names import SQLAlchemy, and an engine left open lets the process end."""
-    code = """
-import sys
-from langchain_rag import storage
-from langchain_rag.storage import InMemoryRecordManager
-assert "sqlalchemy" not in sys.modules
-assert set(storage.__all__) <= set(dir(storage))
-import asyncio
-async def main():
-    store = storage.SQLDocStore(storage.create_engine("sqlite+aiosqlite://"))
-    assert await store.amget(["k"]) == [None]
-asyncio.run(main())
-"""
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

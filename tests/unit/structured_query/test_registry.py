@@ -1,6 +1,5 @@
 """The translator of a store, through what wraps it."""
 
-import subprocess
 import sys
 from importlib import import_module
 from types import SimpleNamespace
@@ -250,18 +249,3 @@ def test_a_store_that_wraps_itself():
 def test_a_name_without_module_is_refused(name):
     with pytest.raises(ConfigurationError, match=r"module\.Class"):
         register_translator(name, lambda store: ChromaTranslator())
-
-
-def test_imports_are_cheap():
-    code = (
-        "import sys, langchain_rag.structured_query, langchain_rag.retrievers as r\n"
-        "assert 'SelfQueryRetriever' in dir(r)\n"
-        "from langchain_core.embeddings import DeterministicFakeEmbedding as Fake\n"
-        "from langchain_core.vectorstores import InMemoryVectorStore\n"
-        "store = InMemoryVectorStore(Fake(size=8))\n"
-        "langchain_rag.structured_query.translator_for(store)\n"
-        "heavy = {'chromadb', 'langchain_classic', 'langchain_chroma', 'langchain_community'}\n"
-        "heavy |= {'qdrant_client', 'langchain_postgres', 'pymilvus', 'sqlalchemy'}\n"
-        "assert not heavy & set(sys.modules), heavy & set(sys.modules)"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import subprocess
-import sys
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
@@ -282,11 +280,6 @@ async def test_a_bench_sees_what_is_wrong(driver: Driver) -> None:
         "row s is orphaned",
         "row s names chunk None, which is not in the docstore",
     ]
-
-
-def test_only_the_suite_itself_needs_pytest() -> None:
-    code = "import sys, langchain_rag.testing; sys.exit('pytest' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 def test_a_suite_without_a_store() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from typing import Any, cast
 
 import pytest
@@ -72,8 +70,3 @@ def test_the_factories_give_theirs(factory: str) -> None:
     mine = InMemoryRecordManager("mine")
     rag, index_kwargs = RAGVectorStore.from_vs_in_memory(wrapped, record_manager=mine)
     assert index_kwargs["record_manager"].records is rag.record_manager is mine
-
-
-def test_reports_are_not_imported_before_they_are_needed() -> None:
-    code = "import sys, langchain_rag; sys.exit('langchain_rag.audit' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
