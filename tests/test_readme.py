@@ -3,7 +3,8 @@
 import re
 from pathlib import Path
 
-README = Path(__file__).parent.parent / "README.md"
+ROOT = Path(__file__).parent.parent
+README = ROOT / "README.md"
 
 
 def test_the_python_blocks_run(tmp_path, monkeypatch) -> None:
@@ -15,3 +16,8 @@ def test_the_python_blocks_run(tmp_path, monkeypatch) -> None:
     namespace: dict[str, object] = {"__name__": "readme"}
     for number, block in enumerate(blocks):
         exec(compile(block, f"README.md block {number}", "exec"), namespace)
+
+
+def test_ci_runs_the_tests_as_the_readme_does() -> None:
+    [command] = re.findall(r"^uv (run pytest.*)$", README.read_text("utf-8"), re.MULTILINE)
+    assert f"step {command}" in (ROOT / ".ci/run").read_text("utf-8").splitlines()

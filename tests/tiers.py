@@ -31,6 +31,10 @@ PROFILES: dict[str, dict[str, Any]] = {
     "soak": {"max_examples": 1000, "stateful_step_count": 50},
 }
 
+# At how many points of a backend a process is killed, and how long many processes write.
+KILL_POINTS = {"full": 40, "soak": 200}
+WRITE_SECONDS = {"full": 10.0, "soak": 60.0}
+
 
 class _WithCoverage(argparse.Action):
     """`--full` is `--cov` too."""

@@ -19,7 +19,7 @@ from langchain_rag import RAGVectorStore
 from langchain_rag._flow import run
 from langchain_rag.errors import CorruptStoreError
 from langchain_rag.storage import SQLDocStore, create_engine
-from langchain_rag.testing import CountingEmbeddings, Driver
+from langchain_rag.testing import DRIVERS, CountingEmbeddings, Driver
 
 NAMES = ("euler", "gauss", "noether")
 
@@ -92,8 +92,22 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Any,
         engine.dispose()
 
 
+# In memory nothing but a Document is read, and both drivers run one flow; so every payload is
+# read from files and from SQL, in one driver each.
+CELLS = [
+    *[(driver, "memory", "pickled") for driver in DRIVERS],
+    *[(DRIVERS[0], "files", payload) for payload in payloads(Path())],
+    *[(DRIVERS[1], "sqlite", payload) for payload in payloads(Path())],
+]
+
+
 @pytest.mark.parametrize("room", ["chunk", "manifest", "variations"])
-@pytest.mark.parametrize("payload", payloads(Path()))
+@pytest.mark.parametrize(
+    ("driver", "place", "payload"),
+    CELLS,
+    indirect=["driver", "place"],
+    ids=[f"{driver.name}-{place}-{payload}" for driver, place, payload in CELLS],
+)
 async def test_a_damaged_record(
     driver: Driver, place: tuple[Any, Vandal], payload: str, room: str, tmp_path: Path
 ) -> None:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 import pytest
 
+from tests import tiers
 from tests.crash.killing.zygote import Zygote
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-KILL_POINTS = int(os.environ.get("KILL_POINTS", "40"))
-"""For each backend. `KILL_POINTS=200 uv run pytest tests/crash/killing` strikes at all."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -30,11 +27,12 @@ def zygote() -> Iterator[Zygote]:
 
 
 @pytest.fixture
-def kill_points() -> int:
-    return KILL_POINTS
+def kill_points(request: pytest.FixtureRequest) -> int:
+    """For each backend."""
+    return tiers.KILL_POINTS[request.config.getoption("tier")]
 
 
 @pytest.fixture
-def write_seconds() -> float:
-    """How long many processes write: a minute where all points are struck at."""
-    return 60.0 if KILL_POINTS >= 200 else 10.0
+def write_seconds(request: pytest.FixtureRequest) -> float:
+    """How long many processes write."""
+    return tiers.WRITE_SECONDS[request.config.getoption("tier")]

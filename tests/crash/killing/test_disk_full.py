@@ -17,6 +17,8 @@ from tests.crash.killing.sites import Place
 if TYPE_CHECKING:
     from tests.crash.killing.zygote import Outcome, Zygote
 
+pytestmark = pytest.mark.full
+
 NOTE = "While writing the documents "
 
 

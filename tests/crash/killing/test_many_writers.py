@@ -25,6 +25,8 @@ from tests.crash.killing.sites import Place
 if TYPE_CHECKING:
     from tests.crash.killing.zygote import Zygote
 
+pytestmark = pytest.mark.full
+
 PROCESSES = 4
 DRIVERS = ("sync", "async")
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from tests.crash.killing.zygote import Zygote
 
+pytestmark = pytest.mark.full
+
 # As `pg_ctl stop -m immediate` does, and as the kernel does when memory is short.
 CRASHES = (signal.SIGQUIT, signal.SIGKILL)
 

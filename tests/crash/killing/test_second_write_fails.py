@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
     from langchain_rag.testing import Driver
 
+pytestmark = pytest.mark.full
+
 
 class Shop:
     """A store in memory that fails as planned, beside SQLite."""

@@ -56,6 +56,17 @@ def strike(scene: Scene, phase: str, point: int, rehearsal: Rehearsal) -> list[s
     ]
 
 
+def test_killed_in_an_import_the_same_call_again_leaves_no_trace(
+    zygote: Zygote, tmp_path: Path
+) -> None:
+    """Two points of what follows, for every day."""
+    scene = Scene(zygote, FolderBench(tmp_path), "ids", "async")
+    rehearsal = scene.rehearse("import")["import"]
+    for third in (1, 2):
+        assert strike(scene, "import", third * len(rehearsal.labels) // 3, rehearsal) == []
+
+
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("way", "driver_name"), [(way, driver) for way in SCENES for driver in SCENES[way]]
 )
