@@ -19,6 +19,7 @@ from langchain_rag.retrievers.sentence_window import SentenceWindowRetriever
 from langchain_rag.testing import MOMENTS, InjectedCrash, InjectedFault, Moment, audit
 from tests.crash.conftest import SCENARIOS, Lab
 from tests.crash.works import IN_FLIGHT, SummaryWorks, page, patterns
+from tests.tiers import everyday
 
 if TYPE_CHECKING:
     from langchain_rag.retrievers._base import RAGRetriever
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     Scenario = Any
 
 FLAVOURS = ["fault", "crash", "interrupt"]
+a_crash_every_day = pytest.mark.parametrize("name", everyday(["crash"], of=FLAVOURS))
 
 
 def flavour_of(name: str, driver: Driver) -> type[BaseException]:
@@ -54,7 +56,9 @@ async def points(
             yield f"{moment} call {call}: {lab.plan.names()}"
 
 
-@pytest.mark.parametrize("shape", ["plain", "splitters", "nameless"])
+@pytest.mark.parametrize(
+    "shape", everyday(["splitters"], of=["plain", "splitters", "nameless"])
+)
 @pytest.mark.parametrize("name", FLAVOURS)
 async def test_one_deep(lab: Lab, scenario: Scenario, driver: Driver, name: str) -> None:
     async for where in points(lab, scenario.change, flavour_of(name, driver)):
@@ -67,7 +71,7 @@ async def test_one_deep(lab: Lab, scenario: Scenario, driver: Driver, name: str)
 
 @pytest.mark.parametrize(
     "scenario",
-    ["update", "change metadata", "delete", "index scoped_full"],
+    everyday(["delete"], of=["update", "change metadata", "delete", "index scoped_full"]),
     indirect=True,
 )
 @pytest.mark.parametrize("second", ["fault", "crash"])
@@ -96,6 +100,7 @@ async def test_two_deep(lab: Lab, scenario: Scenario, driver: Driver, second: st
         lab.saved = start
 
 
+@pytest.mark.parametrize("scenario", everyday(["update"], of=SCENARIOS), indirect=True)
 @pytest.mark.parametrize("name", ["fault", "crash"])
 async def test_the_clean_up_after_a_fault_fails_too(
     lab: Lab, scenario: Scenario, driver: Driver, name: str
@@ -132,8 +137,8 @@ async def test_the_clean_up_after_a_fault_fails_too(
                     lab.check_settled()
 
 
-@pytest.mark.parametrize("shape", ["splitters", "nameless"])
-@pytest.mark.parametrize("name", FLAVOURS)
+@pytest.mark.parametrize("shape", everyday(["nameless"], of=["splitters", "nameless"]))
+@a_crash_every_day
 async def test_the_user_imports_another_version_instead(
     lab: Lab, scenario: Scenario, driver: Driver, name: str
 ) -> None:
@@ -162,7 +167,7 @@ async def test_the_user_imports_another_version_instead(
 @pytest.mark.parametrize(
     "scenario", ["index scoped_full", "index incremental", "index full"], indirect=True
 )
-@pytest.mark.parametrize("name", FLAVOURS)
+@a_crash_every_day
 async def test_the_user_goes_back_to_the_version_before(
     lab: Lab, scenario: Scenario, driver: Driver, name: str
 ) -> None:
@@ -175,7 +180,7 @@ async def test_the_user_goes_back_to_the_version_before(
                 assert rows <= found[letter], f"page {letter} is lost"
 
 
-@pytest.mark.parametrize("name", FLAVOURS)
+@a_crash_every_day
 async def test_the_next_call_is_about_something_else(
     lab: Lab, scenario: Scenario, driver: Driver, name: str
 ) -> None:
@@ -227,7 +232,7 @@ async def found_by(name: str, lab: Lab) -> dict[str, set[str]]:
 SOME = ["update", "change metadata", "delete", "index scoped_full"]
 
 
-@pytest.mark.parametrize("what", SOME)
+@pytest.mark.parametrize("what", everyday(["update"], of=SOME))
 @pytest.mark.parametrize("name", list(PATTERNS))
 async def test_one_deep_over_a_pattern(driver: Driver, what: str, name: str) -> None:
     """Also what stands above the chunks that are found is there, old or new, all the time."""
@@ -261,7 +266,7 @@ OLD = [page("a1", "alpha", "beta"), page("a2", "gamma", "delta"), page("b1", "al
 NEW = [page("a1", "alpha", "theta"), page("a2", "gamma", "delta", rev=2), page("c1", "kappa")]
 
 
-@pytest.mark.parametrize("name", FLAVOURS)
+@a_crash_every_day
 async def test_an_index_over_summaries_of_documents(driver: Driver, name: str) -> None:
     """A fault at every third write: nothing is asked again but what was in flight."""
     flavour = flavour_of(name, driver)
