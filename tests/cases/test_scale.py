@@ -17,6 +17,8 @@ from langchain_rag.storage import SQLDocStore, create_engine
 from langchain_rag.testing import CountingEmbeddings, Driver, ScriptedTransformer, contents
 from langchain_rag.vectorstores import RAGVectorStore
 
+pytestmark = pytest.mark.full
+
 MANY = 6_000
 
 

@@ -27,6 +27,7 @@ from langchain_rag._reserved import CHUNK, DOCUMENT, KIND, RESERVED, TRANSFORMER
 from langchain_rag.document_transformers import DocumentTransformers
 from langchain_rag.errors import ConfigurationError
 from langchain_rag.testing import (
+    DRIVERS,
     MOMENTS,
     CountingEmbeddings,
     Driver,
@@ -40,6 +41,16 @@ from langchain_rag.vectorstores import RAGVectorStore
 
 MATCH = "langchain_rag_match"
 STORES = ["memory", "chroma", "unknown"]
+# Both drivers in memory; what a store lacks or does in its own way, a driver does not change.
+WAYS = [
+    pytest.param("memory", DRIVERS[0], id="memory-sync"),
+    pytest.param("memory", DRIVERS[1], id="memory-async"),
+    pytest.param("chroma", DRIVERS[0], id="chroma-sync", marks=pytest.mark.full),
+    pytest.param("unknown", DRIVERS[1], id="unknown-async"),
+]
+in_every_way = pytest.mark.parametrize(
+    ("library", "driver"), WAYS, indirect=True, scope="module"
+)
 
 
 class Spread(CountingEmbeddings):
@@ -298,6 +309,7 @@ def test_the_library_is_what_the_tests_need(library: Library) -> None:
     assert 5 < counts["Summary"] < 16
 
 
+@in_every_way
 @pytest.mark.parametrize("method", [*SEARCHES, "threshold"])
 async def test_only_what_is_wanted_is_searched(
     driver: Driver, library: Library, method: str
@@ -309,6 +321,7 @@ async def test_only_what_is_wanted_is_searched(
             assert found == wanted[:k], name
 
 
+@in_every_way
 async def test_kinds_that_only_far_rows_have(driver: Driver, library: Library) -> None:
     """However far down a store that cannot be told has to look."""
     allowed = OPTIONS["a rare kind"][1]
@@ -324,6 +337,7 @@ async def test_kinds_that_only_far_rows_have(driver: Driver, library: Library) -
     assert rare[-1] > 100
 
 
+@in_every_way
 @pytest.mark.parametrize("method", SEARCHES)
 async def test_together_with_the_user_s_filter(
     driver: Driver, library: Library, method: str
@@ -339,6 +353,7 @@ async def test_together_with_the_user_s_filter(
         assert mine == before
 
 
+@in_every_way
 @pytest.mark.parametrize("method", [*SEARCHES, *MMR])
 async def test_the_empty_set_finds_nothing(
     driver: Driver, library: Library, method: str
@@ -354,6 +369,7 @@ async def test_the_empty_set_finds_nothing(
     assert await texts(driver, library, method, except_kinds=[], k=2) != []
 
 
+@in_every_way
 @pytest.mark.parametrize("method", [*SEARCHES, *MMR])
 async def test_the_constructor_s_options(driver: Driver, library: Library, method: str) -> None:
     rag = library.start(search_kwargs={"kinds": {"Summary"}, "k": 3, "match_details": True})
@@ -366,6 +382,7 @@ async def test_the_constructor_s_options(driver: Driver, library: Library, metho
 # --- details
 
 
+@in_every_way
 @pytest.mark.parametrize("method", SEARCHES)
 @pytest.mark.parametrize("name", ["all kinds", "a rare kind", "all but one"])
 async def test_match_details(driver: Driver, library: Library, method: str, name: str) -> None:
@@ -388,6 +405,7 @@ async def test_match_details(driver: Driver, library: Library, method: str, name
         assert details["score"] == pytest.approx(near, abs=1e-5)
 
 
+@in_every_way
 async def test_scores_in_details_are_those_beside_the_results(
     driver: Driver, library: Library
 ) -> None:
@@ -397,6 +415,7 @@ async def test_scores_in_details_are_those_beside_the_results(
     assert [d.metadata[MATCH]["score"] for d, _ in found] == [score for _, score in found]
 
 
+@in_every_way
 @pytest.mark.parametrize("method", [*SEARCHES, *MMR])
 async def test_nothing_of_ours_is_in_the_results(
     driver: Driver, library: Library, method: str
@@ -413,6 +432,7 @@ async def test_nothing_of_ours_is_in_the_results(
             assert document.metadata.keys() == {"page", "tags", MATCH}
 
 
+@in_every_way
 @pytest.mark.parametrize("method", [*SEARCHES, *MMR])
 @pytest.mark.parametrize("whole", [False, True])
 async def test_results_share_nothing_with_the_store(
@@ -432,6 +452,7 @@ async def test_results_share_nothing_with_the_store(
     assert await search(driver, library.rag, method, **options) == expected
 
 
+@in_every_way
 async def test_two_results_share_nothing(driver: Driver, library: Library) -> None:
     one, two = await search(driver, library.rag, "similarity_search", k=2, within="d7")
     assert one.metadata["tags"] is not two.metadata["tags"]
@@ -444,6 +465,7 @@ def whole(d: int) -> str:
     return "\n".join(f"d{d} line {n}" for n in range(2 + 3 * (d % 3)))
 
 
+@in_every_way
 @pytest.mark.parametrize("method", SEARCHES)
 async def test_whole_documents(driver: Driver, library: Library, method: str) -> None:
     names = ["all kinds", "one kind", "a rare kind", "within some"]
@@ -458,6 +480,7 @@ async def test_whole_documents(driver: Driver, library: Library, method: str) ->
             assert document.metadata == {"page": number, "tags": ["a", {"b": number}]}
 
 
+@in_every_way
 async def test_whole_documents_say_what_found_them(driver: Driver, library: Library) -> None:
     found = await driver(
         library.rag,
@@ -562,6 +585,7 @@ async def test_a_document_that_goes_during_the_search(driver: Driver) -> None:
 # --- diversity
 
 
+@in_every_way
 @pytest.mark.parametrize("method", MMR)
 @pytest.mark.parametrize("lambda_mult", [0.0, 0.3, 1.0])
 async def test_mmr_is_among_chunks(
@@ -594,6 +618,7 @@ async def test_mmr_is_among_chunks(
         ]
 
 
+@in_every_way
 @pytest.mark.parametrize("method", MMR)
 async def test_mmr_of_whole_documents(driver: Driver, library: Library, method: str) -> None:
     best = library.best("line", by="document")[:6]
@@ -615,6 +640,7 @@ async def test_mmr_of_whole_documents(driver: Driver, library: Library, method: 
     assert [d.id for d in found] == [best[n][0].document for n in chosen]
 
 
+@in_every_way
 async def test_a_retriever_s_mmr(driver: Driver, library: Library) -> None:
     kwargs = {"k": 3, "fetch_k": 9, "lambda_mult": 0.1, "kinds": {"Plain"}}
     retriever = library.rag.as_retriever(search_type="mmr", search_kwargs=kwargs)
@@ -636,6 +662,7 @@ def by_sums(ranked: list[Hit], *, by: str = "chunk") -> list[str]:
     return list(dict.fromkeys(documents[chunk] for chunk in chunks))
 
 
+@in_every_way
 @pytest.mark.parametrize("method", SEARCHES)
 @pytest.mark.parametrize("name", ["all kinds", "one kind", "a rare kind"])
 async def test_rank_sums(driver: Driver, library: Library, method: str, name: str) -> None:
@@ -650,6 +677,7 @@ async def test_rank_sums(driver: Driver, library: Library, method: str, name: st
         assert found == by_sums(pool)[:k]
 
 
+@in_every_way
 async def test_rank_sums_differ_from_the_best(driver: Driver, library: Library) -> None:
     """Else the tests of them could not fail."""
     best = await texts(driver, library, "similarity_search", k=20)
@@ -657,6 +685,7 @@ async def test_rank_sums_differ_from_the_best(driver: Driver, library: Library) 
     assert best != sums
 
 
+@in_every_way
 async def test_rank_sums_of_whole_documents(driver: Driver, library: Library) -> None:
     found = await search(
         driver,
@@ -737,6 +766,7 @@ BAD: list[dict[str, Any]] = [
 ]
 
 
+@in_every_way
 @pytest.mark.parametrize("method", [*SEARCHES, *MMR])
 async def test_bad_values_are_refused(driver: Driver, library: Library, method: str) -> None:
     for options in BAD:
@@ -745,6 +775,7 @@ async def test_bad_values_are_refused(driver: Driver, library: Library, method: 
             await search(driver, library.rag, method, **options)
 
 
+@in_every_way
 @pytest.mark.parametrize("method", [*SEARCHES, *MMR])
 async def test_numpy_s_numbers_and_texts(driver: Driver, library: Library, method: str) -> None:
     plain: dict[str, Any] = {"k": 3, "kinds": {"Plain"}, "within": {"d7", "d8"}}
@@ -761,6 +792,7 @@ async def test_numpy_s_numbers_and_texts(driver: Driver, library: Library, metho
     assert await search(driver, library.rag, method, **numpy_s) == expected
 
 
+@in_every_way
 @pytest.mark.parametrize("method", [*SEARCHES, *MMR])
 async def test_none_wanted(driver: Driver, library: Library, method: str) -> None:
     for options in (

@@ -15,6 +15,7 @@ from langchain_rag.testing import CountingEmbeddings, ScriptedTransformer
 from langchain_rag.testing._over_store import opened
 from langchain_rag.vectorstores import RAGVectorStore
 from tests.conformance import stores
+from tests.tiers import everyday
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,7 +24,10 @@ IDS = [f"d'{n}\"\\" for n in range(5)]  # which none may take for syntax
 NARROWING = [s for s in stores.STORES if s not in {stores.Postgres, stores.SqliteVec}]
 
 
-@pytest.fixture(params=NARROWING, ids=lambda store: store.__name__)
+@pytest.fixture(
+    params=everyday([stores.InMemory, stores.ChromaInMemory], of=NARROWING),
+    ids=lambda store: store.__name__,
+)
 async def narrowed(
     request: pytest.FixtureRequest, tmp_path: Path
 ) -> AsyncIterator[tuple[RAGVectorStore, dict[str, Any]]]:

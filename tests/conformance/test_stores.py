@@ -53,14 +53,17 @@ class TestChroma(stores.ChromaInMemory, Base):
     """In memory."""
 
 
+@pytest.mark.full
 class TestChromaOnDisk(stores.ChromaOnDisk, Base):
     """Its client's folder."""
 
 
+@pytest.mark.full
 class TestCommunityChroma(stores.CommunityChroma, Base):
     """The older class."""
 
 
+@pytest.mark.full
 @pytest.mark.integration
 class TestPostgres(stores.Postgres, Base):
     """With an engine that works sync and async."""
@@ -87,6 +90,7 @@ class TestQdrant(stores.Qdrant, Base):
     """Its client's local mode."""
 
 
+@pytest.mark.full
 @pytest.mark.integration
 class TestMilvusLite(stores.MilvusLite, Base):
     """Its server runs in this process, and is spoken to over a socket."""
@@ -96,6 +100,7 @@ class TestFaiss(stores.Faiss, Base):
     """In memory."""
 
 
+@pytest.mark.full
 # What its class says of every search that finds nothing.
 @pytest.mark.filterwarnings("ignore:No results found for the query:UserWarning")
 class TestLance(stores.Lance, Base):
@@ -140,6 +145,7 @@ async def test_a_lance_that_overwrites_is_refused(driver: Driver, tmp_path: Path
     await refused(driver, store, ConfigurationError, "mode='append'")
 
 
+@pytest.mark.full
 @pytest.mark.integration
 @pytest.mark.parametrize(
     ("options", "kind", "says"),

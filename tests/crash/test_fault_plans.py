@@ -59,7 +59,7 @@ async def points(
 @pytest.mark.parametrize(
     "shape", everyday(["splitters"], of=["plain", "splitters", "nameless"])
 )
-@pytest.mark.parametrize("name", FLAVOURS)
+@pytest.mark.parametrize("name", everyday(["fault", "crash"], of=FLAVOURS))
 async def test_one_deep(lab: Lab, scenario: Scenario, driver: Driver, name: str) -> None:
     async for where in points(lab, scenario.change, flavour_of(name, driver)):
         with note(where):

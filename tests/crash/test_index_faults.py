@@ -16,6 +16,7 @@ import pytest
 
 from langchain_rag.testing import MOMENTS, InjectedCrash, InjectedFault, audit
 from tests.crash.works import IN_FLIGHT, Works, page
+from tests.tiers import everyday
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -134,8 +135,8 @@ async def rehearse(driver: Driver, cleanup: str | None) -> Rehearsal:
     )
 
 
-@pytest.mark.parametrize("cleanup", CLEANUPS)
-@pytest.mark.parametrize("name", FLAVOURS)
+@pytest.mark.parametrize("cleanup", everyday(["full"], of=CLEANUPS))
+@pytest.mark.parametrize("name", everyday(["crash"], of=FLAVOURS))
 async def test_the_same_run_again_leaves_no_trace(
     driver: Driver, name: str, cleanup: str | None
 ) -> None:
@@ -166,6 +167,7 @@ async def test_the_same_run_again_leaves_no_trace(
     assert ("records delete" in seen) == (cleanup is not None)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("second", ["fault", "crash"])
 async def test_two_deep(driver: Driver, second: str) -> None:
     """The second one strikes the run that finds what a crash left."""
@@ -192,7 +194,7 @@ async def test_two_deep(driver: Driver, second: str) -> None:
                 play.check_paid(2, gentle=False)
 
 
-@pytest.mark.parametrize("name", FLAVOURS)
+@pytest.mark.parametrize("name", everyday(["crash"], of=FLAVOURS))
 async def test_the_next_run_is_about_something_else(driver: Driver, name: str) -> None:
     """A document of an interrupted run that the next one does not return is cleaned up."""
     play = await rehearse(driver, "full")
@@ -216,7 +218,7 @@ async def test_the_next_run_is_about_something_else(driver: Driver, name: str) -
             await works.check_settled(wanted)
 
 
-@pytest.mark.parametrize("cleanup", CLEANUPS)
+@pytest.mark.parametrize("cleanup", everyday(["full"], of=CLEANUPS))
 async def test_what_fails_is_skipped_and_nothing_else(
     driver: Driver, cleanup: str | None
 ) -> None:

@@ -17,7 +17,7 @@ from langchain_rag.cli import QUERY, demo
 from langchain_rag.cli.articles import load_articles
 from langchain_rag.local import LocalLLM
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.full]
 
 SOURCES = (demo.CHANGED, demo.DELETED, "articles/pure-and-applied.md")
 CHUNKS = 6

@@ -11,7 +11,7 @@ from langchain_rag.storage import SQLDocStore
 from langchain_rag.storage import create_engine as create_rag_engine
 from tests.unit.storage.kinds import postgres
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.full]
 
 
 @pytest.fixture

@@ -150,28 +150,28 @@ class PostgresInColumns(stores.Postgres):
         await engine.close()
 
 
+SERVER = [pytest.mark.integration, pytest.mark.full]
 ALL = {"eq", "ne", "lt", "lte", "gt", "gte", "in", "nin", "contain", "like", "dates"}
 # What each does not have.
 STORES: list[Any] = [
     pytest.param(stores.InMemory, set(), id="memory"),
     pytest.param(stores.ChromaInMemory, {"contain", "like", "dates"}, id="chroma"),
-    pytest.param(stores.Qdrant, {"like"}, id="qdrant"),
-    pytest.param(stores.Faiss, set(), id="faiss"),
+    pytest.param(stores.Qdrant, {"like"}, id="qdrant", marks=pytest.mark.full),
+    pytest.param(stores.Faiss, set(), id="faiss", marks=pytest.mark.full),
     pytest.param(
         stores.Lance,
         set(),
         id="lance",
-        marks=pytest.mark.filterwarnings("ignore:No results found for the query"),
+        marks=[
+            pytest.mark.full,
+            pytest.mark.filterwarnings("ignore:No results found for the query"),
+        ],
     ),
-    pytest.param(stores.MilvusLite, {"like"}, id="milvus", marks=pytest.mark.integration),
-    pytest.param(
-        MilvusInOneField, {"like"}, id="milvus-in-one-field", marks=pytest.mark.integration
-    ),
-    pytest.param(
-        PostgresInColumns, set(), id="postgres-in-columns", marks=pytest.mark.integration
-    ),
-    pytest.param(stores.Postgres, set(), id="postgres", marks=pytest.mark.integration),
-    pytest.param(PGVector, set(), id="pgvector", marks=pytest.mark.integration),
+    pytest.param(stores.MilvusLite, {"like"}, id="milvus", marks=SERVER),
+    pytest.param(MilvusInOneField, {"like"}, id="milvus-in-one-field", marks=SERVER),
+    pytest.param(PostgresInColumns, set(), id="postgres-in-columns", marks=SERVER),
+    pytest.param(stores.Postgres, set(), id="postgres", marks=SERVER),
+    pytest.param(PGVector, set(), id="pgvector", marks=SERVER),
 ]
 
 
@@ -269,6 +269,7 @@ async def test_each_filter_finds_what_python_finds(driver, world, kind, lacks):
             assert names(await driver(falling, "invoke", "Gauss")) == sorted(NAMES)
 
 
+@pytest.mark.full
 @pytest.mark.integration
 async def test_postgres_orders_no_text_among_numbers(driver, world):
     """It is the store that says so; nothing is left out in silence."""

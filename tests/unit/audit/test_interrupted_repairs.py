@@ -31,7 +31,11 @@ def broken(lab: Lab) -> set[str] | None:
 
 
 @pytest.mark.parametrize(
-    ("flavour", "moments"), [(InjectedCrash, MOMENTS), (InjectedFault, ("inside",))]
+    ("flavour", "moments"),
+    [
+        pytest.param(InjectedCrash, MOMENTS, marks=pytest.mark.full),
+        (InjectedFault, ("inside",)),
+    ],
 )
 async def test_nothing_is_made_worse_and_the_next_repair_finishes(
     lab: Lab, damage: Damage, flavour: type[BaseException], moments: tuple[Moment, ...]

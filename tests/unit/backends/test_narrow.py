@@ -69,8 +69,8 @@ FORMS: dict[type[stores.Store], list[tuple[Any, int | None]]] = {
             stores.Lance,
             marks=pytest.mark.filterwarnings("ignore:No results found for the query"),
         ),
-        pytest.param(stores.MilvusLite, marks=pytest.mark.integration),
-        pytest.param(stores.Postgres, marks=pytest.mark.integration),
+        pytest.param(stores.MilvusLite, marks=[pytest.mark.integration, pytest.mark.full]),
+        pytest.param(stores.Postgres, marks=[pytest.mark.integration, pytest.mark.full]),
     ],
     ids=lambda kind: kind.__name__,
 )

@@ -330,6 +330,7 @@ def test_a_report_that_cannot_be_written(
     assert ("full" in capsys.readouterr().err) is (error.errno == 28)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("closed", [True, False])
 def test_a_process_whose_output_nobody_takes(closed: bool, tmp_path: Path) -> None:
     """The interpreter writes what is left when it ends; that must not change the code."""

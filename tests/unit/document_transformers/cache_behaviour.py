@@ -50,6 +50,9 @@ PURGES: list[tuple[dict[str, Any], str]] = [
 
 
 class VariationCacheBehaviour:
+    many = 2500
+    """More than a SQL statement takes."""
+
     @pytest.fixture
     def cache(self, make_cache):
         return make_cache()
@@ -199,14 +202,14 @@ class VariationCacheBehaviour:
         found = [await driver(cache, "mget", [key(1)]) for cache in caches]
         assert found == [[None], [None], *([pieces(name)] for name in names[2:])]
 
-    async def test_thousands_in_one_call(self, driver, cache):
-        pairs = [(key(n), pieces(str(n))) for n in range(2500)]
+    async def test_many_in_one_call(self, driver, cache):
+        pairs = [(key(n), pieces(str(n))) for n in range(self.many)]
         await driver(cache, "mset", pairs)
         keys = [one for one, _ in reversed(pairs)]
         found = await driver(cache, "mget", [key("none"), *keys])
         assert found == [None, *(kept for _, kept in reversed(pairs))]
-        assert (await driver(cache, "stats")).entries == 2500
-        assert await driver(cache, "purge", transformer=SUMMARIES) == 2500
+        assert (await driver(cache, "stats")).entries == self.many
+        assert await driver(cache, "purge", transformer=SUMMARIES) == self.many
 
     # The clock stands, so that all values are as long: a store that writes in place, as
     # LocalFileStore does, would else now and then end with a mixture, which is a miss.

@@ -48,7 +48,7 @@ def make_cache(store):
 
 
 class TestByteStoreVariationCache(VariationCacheBehaviour):
-    pass
+    many = 50  # each is a value of its own
 
 
 async def test_names_are_such_as_any_store_takes(driver, store):

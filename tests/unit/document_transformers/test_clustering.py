@@ -8,6 +8,7 @@ import pytest
 from langchain_rag.document_transformers._clustering import SoftClustering
 from langchain_rag.errors import ConfigurationError
 from tests.cases.topics import model, page, raptor, reference
+from tests.tiers import everyday
 
 PLAIN = SoftClustering(reduction=None)
 
@@ -24,7 +25,11 @@ def blobs(*sizes: int, dimensions: int = 32, spread: float = 0.02, seed: int = 0
 
 
 @pytest.mark.parametrize("clustering", [PLAIN, SoftClustering(reduction="pca")], ids=str)
-@pytest.mark.parametrize("sizes", [(5, 4), (3, 4, 4), (12, 9, 14), (8, 8, 8, 8, 8)], ids=str)
+@pytest.mark.parametrize(
+    "sizes",
+    everyday([(3, 4, 4)], of=[(5, 4), (3, 4, 4), (12, 9, 14), (8, 8, 8, 8, 8)]),
+    ids=str,
+)
 def test_groups_that_stand_apart_are_found(clustering, sizes) -> None:
     for seed in range(3):
         points, expected = blobs(*sizes, seed=seed)
@@ -73,6 +78,7 @@ def test_a_point_that_moves_leaves_the_others_alone() -> None:
     assert [part for part in found if part in kept] == kept
 
 
+@pytest.mark.full
 def test_clusters_are_found_within_clusters() -> None:
     # Two far groups, each of two near ones, which a mixture of all points need not tell apart.
     random = np.random.default_rng(0)
@@ -128,6 +134,7 @@ def test_a_tree_of_real_clusters() -> None:
     assert found == {text: level for text, (level, _) in reference(texts).items()}
 
 
+@pytest.mark.full
 def test_umap(monkeypatch) -> None:
     # Compiling UMAP takes half a minute and more; few points are as quickly laid out without.
     monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")

@@ -64,6 +64,9 @@ def same(left, right):
 
 
 class EmbeddingCacheBehaviour:
+    many = 2500
+    """More than a SQL statement takes."""
+
     @pytest.fixture
     def cache(self, make_cache):
         return make_cache()
@@ -221,14 +224,14 @@ class EmbeddingCacheBehaviour:
         found = [await driver(cache, "mget", MODEL, ["a"]) for cache in caches]
         assert found == [[None], [None], [[2.0]], [[3.0]], [[4.0]]]
 
-    async def test_thousands_in_one_call(self, driver, cache):
-        pairs = [(str(n), [float(n)]) for n in range(2500)]
+    async def test_many_in_one_call(self, driver, cache):
+        pairs = [(str(n), [float(n)]) for n in range(self.many)]
         await driver(cache, "mset", MODEL, pairs)
         texts = [text for text, _ in reversed(pairs)]
         found = await driver(cache, "mget", MODEL, ["none", *texts])
         assert found == [None, *(vector for _, vector in reversed(pairs))]
-        assert (await driver(cache, "stats")).entries == 2500
-        assert await driver(cache, "purge", model=MODEL) == 2500
+        assert (await driver(cache, "stats")).entries == self.many
+        assert await driver(cache, "purge", model=MODEL) == self.many
 
     # The clock stands, so that all values are as long: a store that writes in place, as
     # LocalFileStore does, would else now and then end with a mixture, which is a miss.

@@ -20,9 +20,16 @@ from langchain_rag.testing._over_store import opened
 from langchain_rag.vectorstores import RAGVectorStore, WrapperVectorStore
 from tests.conformance import stores
 
+EVERYDAY = (stores.InMemory, stores.ChromaInMemory)
 INTEGRATION = (stores.Postgres, stores.MilvusLite)
 WIRED = [
-    pytest.param(kind, marks=pytest.mark.integration if kind in INTEGRATION else ())
+    pytest.param(
+        kind,
+        marks=[
+            *([] if kind in EVERYDAY else [pytest.mark.full]),
+            *([pytest.mark.integration] if kind in INTEGRATION else []),
+        ],
+    )
     for kind in stores.STORES
     if kind is not stores.SqliteVec  # which is refused
 ]
@@ -57,6 +64,7 @@ async def test_real_stores(driver, cache, kind, tmp_path, request):
         assert found.page_content == "c d"
 
 
+@pytest.mark.full
 @pytest.mark.integration
 async def test_a_store_that_is_async_only(cache, postgres_url):
     suite = stores.Postgres()

@@ -21,6 +21,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from langchain_rag.storage import SQLDocStore, create_engine
 from langchain_rag.vectorstores import RAGVectorStore
 from tests.scattered import Scattered
+from tests.tiers import everyday
 
 
 @dataclass
@@ -54,7 +55,11 @@ def disk(tmp_path_factory: pytest.TempPathFactory) -> ClientAPI:
     return chromadb.PersistentClient(folder, Settings(anonymized_telemetry=False))
 
 
-@pytest.fixture(params=["memory", "memory sql", "chroma", "chroma sql"])
+@pytest.fixture(
+    params=everyday(
+        ["memory", "chroma sql"], of=["memory", "memory sql", "chroma", "chroma sql"]
+    )
+)
 def space(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Space]:
     """A test that takes it runs over both vector stores and both docstores."""
     rows, _, docs = request.param.partition(" ")

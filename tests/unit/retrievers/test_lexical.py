@@ -113,10 +113,7 @@ FILTERS = [
 ]
 
 
-@pytest.mark.parametrize(("given", "passes"), FILTERS)
-async def test_a_filter_is_for_chunks_and_is_widened_until_there_are_enough(
-    driver, rag, given, passes
-):
+async def test_a_filter_is_for_chunks_and_is_widened_until_there_are_enough(driver, rag):
     documents = [
         page(
             str(n),
@@ -128,14 +125,15 @@ async def test_a_filter_is_for_chunks_and_is_widened_until_there_are_enough(
         for n in range(40)
     ]
     await driver(rag, "add_documents", documents)
-    # Shorter texts rank higher.
-    expected = [str(n) for n in range(40) if passes(documents[n].metadata)]
-    for k in (1, 3, 50):
-        retriever = rag.as_lexical_retriever(k=k, filter=given)
-        found = await driver(retriever, "invoke", "apple")
-        assert [document.id for document in found] == expected[:k]
-        plain = rag.as_lexical_retriever(k=k)
-        assert await driver(plain, "invoke", "apple", filter=given) == found
+    for given, passes in FILTERS:
+        # Shorter texts rank higher.
+        expected = [str(n) for n in range(40) if passes(documents[n].metadata)]
+        for k in (1, 3, 50):
+            retriever = rag.as_lexical_retriever(k=k, filter=given)
+            found = await driver(retriever, "invoke", "apple")
+            assert [document.id for document in found] == expected[:k]
+            plain = rag.as_lexical_retriever(k=k)
+            assert await driver(plain, "invoke", "apple", filter=given) == found
 
 
 async def test_documents_and_details(driver, rag):

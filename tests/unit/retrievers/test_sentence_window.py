@@ -162,6 +162,7 @@ UNICODE = [
 ]
 
 
+@pytest.mark.parametrize("space", ["memory"], indirect=True)  # which only keeps the texts
 @pytest.mark.parametrize("within", ["chunk", "document"])
 @pytest.mark.parametrize("text", UNICODE, ids=["no blanks", "emoji", "marks"])
 async def test_unicode(driver, space, within, text):

@@ -209,7 +209,10 @@ def in_threads(docstore: SQLDocStore) -> list[BaseException]:
     return errors
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.integration)])
+POSTGRES = [pytest.mark.integration, pytest.mark.full]
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=POSTGRES)])
 def shared_url(request: pytest.FixtureRequest, tmp_path: Any) -> str:
     """A database that other processes reach as well."""
     if request.param == "sqlite":
@@ -311,6 +314,7 @@ def test_a_fork_does_not_hold_what_its_killed_parent_held(shared_url: str) -> No
         writer.stdout.close()
 
 
+@pytest.mark.full
 @pytest.mark.integration
 @pytest.mark.parametrize("driver_name", ["psycopg_async", "asyncpg"])
 @pytest.mark.filterwarnings("ignore::ResourceWarning")  # of psycopg: their loop is gone

@@ -45,6 +45,7 @@ class TestSyncOnSQLite(Sync):
     kind_name = "sync-file"
 
 
+@pytest.mark.full
 class TestExecutorOnSQLite(Async):
     kind_name = "executor-file"
 
@@ -53,21 +54,25 @@ class TestAsyncOnSQLite(Async):
     kind_name = "async-file"
 
 
+@pytest.mark.full
 @pytest.mark.integration
 class TestSyncOnPostgreSQL(Sync):
     kind_name = "sync-postgres"
 
 
+@pytest.mark.full
 @pytest.mark.integration
 class TestExecutorOnPostgreSQL(Async):
     kind_name = "executor-postgres"
 
 
+@pytest.mark.full
 @pytest.mark.integration
 class TestAsyncOnPostgreSQL(Async):
     kind_name = "async-postgres"
 
 
+@pytest.mark.full
 @pytest.mark.integration
 class TestAsyncpg(Async):
     kind_name = "asyncpg"

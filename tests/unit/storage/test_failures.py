@@ -150,6 +150,7 @@ async def dispose(engine):
         engine.dispose()
 
 
+@pytest.mark.full
 @pytest.mark.integration
 @drivername
 @pytest.mark.parametrize("as_text", [True, False])
@@ -180,6 +181,7 @@ def unreachable(running):
     }
 
 
+@pytest.mark.full
 @pytest.mark.integration
 @drivername
 @pytest.mark.parametrize("own", [False, True])

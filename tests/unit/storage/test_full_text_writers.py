@@ -90,6 +90,7 @@ def test_a_writer_without_an_index_beside_those_that_build_it(make_engine, db_ur
         assert found(store, "word") == expected
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("kind", FILES, indirect=True)
 def test_two_processes_write_into_one_index(make_engine, db_url):
     code = (

@@ -179,6 +179,7 @@ def at_once(number, work):
 
 
 @pytest.mark.parametrize("level", ["REPEATABLE READ", "SERIALIZABLE"])
+@pytest.mark.full
 @pytest.mark.integration
 def test_threads_create_once_at_every_isolation_level(postgres_database, make_engine, level):
     engines = [make_engine(postgres_database, isolation_level=level) for _ in range(8)]
@@ -204,6 +205,7 @@ engine.dispose()
 """
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("kind", SYNC_FILES, indirect=True)
 def test_processes_create_at_the_same_time(engine, db_url):
     processes: list[Any] = [

@@ -13,7 +13,7 @@ from langchain_rag.storage._documents import write
 from langchain_rag.storage._schema import DOCUMENTS
 from tests.postgres import server, text_of
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.full]
 
 
 def at_once(*work):

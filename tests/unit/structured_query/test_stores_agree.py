@@ -142,18 +142,27 @@ class PGVector(stores.Store):
         store._engine.dispose()
 
 
+SERVER = [pytest.mark.integration, pytest.mark.full]
 CASES = [
     pytest.param(Case(stores.InMemory), id="memory"),
-    pytest.param(Case(stores.ChromaInMemory, texts=False, dates=False, parts=()), id="chroma"),
+    pytest.param(
+        Case(stores.ChromaInMemory, texts=False, dates=False, parts=()),
+        id="chroma",
+        marks=pytest.mark.full,
+    ),
     pytest.param(
         Case(stores.Qdrant, texts=False, parts=(Comparator.CONTAIN,)),
         id="qdrant",
+        marks=pytest.mark.full,
     ),
-    pytest.param(Case(stores.Faiss), id="faiss"),
+    pytest.param(Case(stores.Faiss), id="faiss", marks=pytest.mark.full),
     pytest.param(
         Case(LanceRows, mixed=[None], mixed_order=False),
         id="lance",
-        marks=pytest.mark.filterwarnings("ignore:No results found for the query:UserWarning"),
+        marks=[
+            pytest.mark.full,
+            pytest.mark.filterwarnings("ignore:No results found for the query:UserWarning"),
+        ],
     ),
     pytest.param(
         Case(
@@ -165,14 +174,14 @@ CASES = [
             whole=("a", "b", "'", " ", '"'),
         ),
         id="milvus",
-        marks=pytest.mark.integration,
+        marks=SERVER,
     ),
     pytest.param(
         Case(stores.Postgres, mixed_order=False, spaced=False),
         id="postgres",
-        marks=pytest.mark.integration,
+        marks=SERVER,
     ),
-    pytest.param(Case(PGVector, spaced=False), id="pgvector", marks=pytest.mark.integration),
+    pytest.param(Case(PGVector, spaced=False), id="pgvector", marks=SERVER),
 ]
 
 

@@ -112,7 +112,7 @@ def suite_over(kind: type[Any], **attributes: Any) -> VectorStoreConformance:
         (Keeping, "test_add_change_delete_and_add_again"),
         (Keeping, "test_langchain_s_index"),
         (Keeping, "test_a_crash_at_every_write_of_a_change"),
-        (Forgetting, "test_many_rows_in_one_call"),
+        pytest.param(Forgetting, "test_many_rows_in_one_call", marks=pytest.mark.full),
         (Backwards, "test_scores_are_the_store_s_own_best_first"),
         (Unfiltered, "test_filters"),
         (FilteringLate, "test_filters"),
