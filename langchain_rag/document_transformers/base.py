@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from langchain_rag._flow import Flow
     from langchain_rag.document_transformers._groups import Group
 
-__all__ = ["LazyDocumentTransformer", "flow_of", "limit_of"]
+__all__ = ["LazyDocumentTransformer", "WindowTransformer", "flow_of", "limit_of"]
 
 MAX_CONCURRENCY: Final = 16
 """Calls in flight where the caller's config says nothing: a bound that servers bear."""
@@ -269,6 +269,24 @@ class LazyDocumentTransformer(Composable):
                 flow = self._transform_groups(window, config)
                 for group in await arun_together(flow, limit_of(config)):
                     yield group
+
+
+class WindowTransformer(LazyDocumentTransformer):
+    """Base of the transformers that are handed all documents of a window together.
+
+    A subclass overrides `_transform_window`, or `_transform_groups`.
+    """
+
+    def transform_document(self, document: Document) -> list[Document]:
+        """Transform one document.
+
+        Args:
+            document: The document.
+
+        Returns:
+            What is made of it, as the class describes.
+        """
+        return self.transform_documents([document])
 
 
 def flow_of(

@@ -1,4 +1,4 @@
-"""Transformers that consist of others: side by side, in sequence, and of LangChain's."""
+"""Transformers of transformers, LangChain's among them: side by side, and in sequence."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from langchain_rag._flow import Flow, call, gather
 from langchain_rag._flow.together import values_of
 from langchain_rag.document_transformers._documents import CARRIED, made_of, shown
 from langchain_rag.document_transformers._groups import Group
-from langchain_rag.document_transformers.base import LazyDocumentTransformer
+from langchain_rag.document_transformers.base import LazyDocumentTransformer, WindowTransformer
 from langchain_rag.document_transformers.fingerprint import digest_of_members, fingerprint_of
 from langchain_rag.document_transformers.identity import declared_name
 from langchain_rag.document_transformers.metadata import reads_metadata
@@ -30,8 +30,38 @@ __all__ = [
 ]
 
 
+class _Composed(WindowTransformer):
+    """Base of the transformers that consist of others.
+
+    A member that is composed in the same way is taken apart.
+
+    Args:
+        transformers: The members, in order.
+    """
+
+    def __init__(self, transformers: Iterable[BaseDocumentTransformer]) -> None:
+        members: list[BaseDocumentTransformer] = []
+        for transformer in transformers:
+            kind = type(transformer)
+            # What a subclass does is not known.
+            plain = kind in {DocumentTransformers, DocumentTransformerPipeline}
+            if plain and isinstance(self, kind) and isinstance(transformer, _Composed):
+                members.extend(transformer.transformers)
+            else:
+                members.append(transformer)
+        self.transformers: tuple[BaseDocumentTransformer, ...] = tuple(members)
+        self._members = tuple(as_lazy(member) for member in members)
+        self.reads_metadata = any(map(reads_metadata, self.transformers))
+        self.window_size = max((member.window_size for member in self._members), default=1)
+
+    @property
+    def fingerprint(self) -> str | None:
+        """Identity of the members and their order; None if a member has none."""
+        return digest_of_members(self, self._members)
+
+
 @declared_name("DocumentTransformers")
-class DocumentTransformers(LazyDocumentTransformer):
+class DocumentTransformers(_Composed):
     """Several transformers side by side; their results are concatenated.
 
     The results come in the order of the documents, and for each document in the order of
@@ -58,34 +88,6 @@ class DocumentTransformers(LazyDocumentTransformer):
         ['one', 'one', 'two', 'two']
     """
 
-    def __init__(self, transformers: Iterable[BaseDocumentTransformer]) -> None:
-        members: list[BaseDocumentTransformer] = []
-        for transformer in transformers:
-            if type(transformer) is DocumentTransformers:
-                members.extend(transformer.transformers)
-            else:
-                members.append(transformer)
-        self.transformers: tuple[BaseDocumentTransformer, ...] = tuple(members)
-        self._members = tuple(as_lazy(member) for member in members)
-        self.reads_metadata = any(map(reads_metadata, self.transformers))
-        self.window_size = max((member.window_size for member in self._members), default=1)
-
-    @property
-    def fingerprint(self) -> str | None:
-        """Identity of the members and their order; None if a member has none."""
-        return digest_of_members(self, self._members)
-
-    def transform_document(self, document: Document) -> list[Document]:
-        """Transform one document with every member.
-
-        Args:
-            document: The document.
-
-        Returns:
-            The results of the first member, then those of the second, and so on.
-        """
-        return self.transform_documents([document])
-
     def _transform_window(
         self, documents: Sequence[Document], config: RunnableConfig | None
     ) -> Flow[list[Group]]:
@@ -102,7 +104,7 @@ class DocumentTransformers(LazyDocumentTransformer):
 
 
 @declared_name("DocumentTransformerPipeline")
-class DocumentTransformerPipeline(LazyDocumentTransformer):
+class DocumentTransformerPipeline(_Composed):
     """Several transformers in sequence; each transforms what the one before made.
 
     The lazy forms stream: each stage reads its own window, so that the first results are
@@ -130,34 +132,6 @@ class DocumentTransformerPipeline(LazyDocumentTransformer):
         >>> [document.page_content for document in made]
         ['pure', 'maths']
     """
-
-    def __init__(self, transformers: Iterable[BaseDocumentTransformer]) -> None:
-        members: list[BaseDocumentTransformer] = []
-        for transformer in transformers:
-            if type(transformer) is DocumentTransformerPipeline:
-                members.extend(transformer.transformers)
-            else:
-                members.append(transformer)
-        self.transformers: tuple[BaseDocumentTransformer, ...] = tuple(members)
-        self._members = tuple(as_lazy(member) for member in members)
-        self.reads_metadata = any(map(reads_metadata, self.transformers))
-        self.window_size = max((member.window_size for member in self._members), default=1)
-
-    @property
-    def fingerprint(self) -> str | None:
-        """Identity of the stages and their order; None if a stage has none."""
-        return digest_of_members(self, self._members)
-
-    def transform_document(self, document: Document) -> list[Document]:
-        """Send one document through all stages.
-
-        Args:
-            document: The document.
-
-        Returns:
-            What the last stage makes.
-        """
-        return self.transform_documents([document])
 
     def _transform_groups(
         self, groups: list[Group], config: RunnableConfig | None
@@ -208,7 +182,7 @@ def as_lazy(transformer: object) -> LazyDocumentTransformer:
     raise ConfigurationError(msg)
 
 
-class ForeignMember(LazyDocumentTransformer):
+class ForeignMember(WindowTransformer):
     """Adapts LangChain's splitters, and any other `BaseDocumentTransformer`.
 
     The member is called once for each group: it sees together what stems from one document,
@@ -226,17 +200,6 @@ class ForeignMember(LazyDocumentTransformer):
     def fingerprint(self) -> str | None:
         """That of the adapted transformer."""
         return fingerprint_of(self.transformer)
-
-    def transform_document(self, document: Document) -> list[Document]:
-        """Call the adapted transformer with one document.
-
-        Args:
-            document: The document.
-
-        Returns:
-            What it makes of it.
-        """
-        return self.transform_documents([document])
 
     def _transform_groups(
         self, groups: list[Group], config: RunnableConfig | None

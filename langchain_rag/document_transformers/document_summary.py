@@ -9,7 +9,7 @@ from langchain_rag._reserved import NODE, without_reserved
 from langchain_rag.document_transformers._documents import made_of, name_of
 from langchain_rag.document_transformers._summaries import Job, Summaries
 from langchain_rag.document_transformers._tree_identity import tree_fingerprint
-from langchain_rag.document_transformers.base import LazyDocumentTransformer
+from langchain_rag.document_transformers.base import WindowTransformer
 from langchain_rag.document_transformers.composition import as_lazy
 from langchain_rag.document_transformers.fingerprint import fingerprint_of
 from langchain_rag.document_transformers.identity import declared_name
@@ -41,13 +41,14 @@ _TOP: Final = "summary"
 
 
 @declared_name("DocumentSummaryTransformer")
-class DocumentSummaryTransformer(LazyDocumentTransformer):
+class DocumentSummaryTransformer(WindowTransformer):
     """Cuts a document into chunks, and adds a summary of the whole.
 
     A `parent_transformer` for searches in two stages: the documents first, by their summaries,
     then chunks within those that were found. The summary is a chunk of its own, searched as it
     is, with kind `"document_summary"` and level 1 in its metadata; the others are level 0, and
-    go through the `chunk_transformer`.
+    go through the `chunk_transformer`. It comes last, after
+    them in reading order.
 
     A document that does not fit into one prompt is summarised in parts, and then the summaries
     of the parts. The parts are cut where an edit moves few of the cuts, so that with a
@@ -117,17 +118,6 @@ class DocumentSummaryTransformer(LazyDocumentTransformer):
         """
         leaves = fingerprint_of(self._splitter)
         return tree_fingerprint(self, leaves, self._summaries, {"level_key": self._level_key})
-
-    def transform_document(self, document: Document) -> list[Document]:
-        """Make chunks and a summary of one document.
-
-        Args:
-            document: The document.
-
-        Returns:
-            The splitter's chunks in reading order, then the summary.
-        """
-        return self.transform_documents([document])
 
     def _transform_window(
         self, documents: Sequence[Document], config: RunnableConfig | None

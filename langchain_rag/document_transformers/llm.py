@@ -40,7 +40,7 @@ from langchain_rag.document_transformers.asking import (
     pieces_of,
     text_of,
 )
-from langchain_rag.document_transformers.base import LazyDocumentTransformer
+from langchain_rag.document_transformers.base import WindowTransformer
 from langchain_rag.document_transformers.fingerprint import digest, is_ours
 from langchain_rag.document_transformers.identity import (
     NoIdentityError,
@@ -111,7 +111,7 @@ def check_positive(**numbers: int) -> None:
             raise ConfigurationError(msg)
 
 
-class LLMDocumentTransformer(LazyDocumentTransformer):
+class LLMDocumentTransformer(WindowTransformer):
     """Base of the transformers that ask a language model about each document.
 
     Blank documents are passed over: they cost no call and have no results.
@@ -219,17 +219,6 @@ class LLMDocumentTransformer(LazyDocumentTransformer):
             if self.version is None:
                 raise
             return {"vouched for": class_of(part)}
-
-    def transform_document(self, document: Document) -> list[Document]:
-        """Ask the model about one document.
-
-        Args:
-            document: The document.
-
-        Returns:
-            Its variations.
-        """
-        return self.transform_documents([document])
 
     def _transform_window(
         self, documents: Sequence[Document], config: RunnableConfig | None

@@ -8,7 +8,7 @@ from langchain_rag._flow import Flow
 from langchain_rag._reserved import KIND, TRANSFORMER
 from langchain_rag.document_transformers._documents import made_of, name_of
 from langchain_rag.document_transformers._groups import Group
-from langchain_rag.document_transformers.base import LazyDocumentTransformer
+from langchain_rag.document_transformers.base import WindowTransformer
 from langchain_rag.document_transformers.composition import as_lazy
 from langchain_rag.document_transformers.fingerprint import digest, fingerprint_of, is_ours
 from langchain_rag.document_transformers.identity import class_of, declared_name
@@ -26,7 +26,7 @@ __all__ = ["Prefixed"]
 
 
 @declared_name("Prefixed")
-class Prefixed(LazyDocumentTransformer):
+class Prefixed(WindowTransformer):
     r"""Puts metadata of a document in front of whatever another transformer makes of it.
 
     As `chunk_transformer`, around the one that makes the variations: what is embedded then
@@ -110,17 +110,6 @@ class Prefixed(LazyDocumentTransformer):
         """
         values = [text for key in self.keys for text in _texts(document, key)]
         return self.separator.join(values) + self.end if values else ""
-
-    def transform_document(self, document: Document) -> list[Document]:
-        """Make the variations of one document.
-
-        Args:
-            document: The document.
-
-        Returns:
-            What `inner` makes, with the prefix.
-        """
-        return self.transform_documents([document])
 
     def _transform_window(
         self, documents: Sequence[Document], config: RunnableConfig | None

@@ -11,7 +11,7 @@ from langchain_rag.document_transformers._clustering import Clustering, SoftClus
 from langchain_rag.document_transformers._summaries import Summaries
 from langchain_rag.document_transformers._tree_identity import tree_fingerprint
 from langchain_rag.document_transformers._trees import Tree
-from langchain_rag.document_transformers.base import LazyDocumentTransformer
+from langchain_rag.document_transformers.base import LazyDocumentTransformer, WindowTransformer
 from langchain_rag.document_transformers.composition import as_lazy
 from langchain_rag.document_transformers.fingerprint import fingerprint_of
 from langchain_rag.document_transformers.identity import declared_name
@@ -40,7 +40,7 @@ CLUSTER_PROMPT: Final = (
 
 
 @declared_name("RaptorTransformer")
-class RaptorTransformer(LazyDocumentTransformer):
+class RaptorTransformer(WindowTransformer):
     """Cuts a document into chunks, and puts a tree of summaries above them.
 
     A `parent_transformer` after RAPTOR (Sarthi et al. 2024): the chunks are embedded and
@@ -48,6 +48,7 @@ class RaptorTransformer(LazyDocumentTransformer):
     so on until one is left. All levels are chunks, and a search may find any of them: the
     chunks of the splitter go through the `chunk_transformer`, the summaries are searched as
     they are, with kind `"summary"`. Each has its level in its metadata, 0 for the splitter's.
+    The splitter's chunks come first, in reading order, then the summaries, the lowest first.
 
     A cluster of one chunk costs no call: the chunk itself takes part in the next level. A
     document of one chunk has no summary. Clusters whose texts do not fit into a prompt are
@@ -168,17 +169,6 @@ class RaptorTransformer(LazyDocumentTransformer):
         """
         return _Over(self, chunks, metadata or {})
 
-    def transform_document(self, document: Document) -> list[Document]:
-        """Make chunks and summaries of one document.
-
-        Args:
-            document: The document.
-
-        Returns:
-            The splitter's chunks in reading order, then the summaries, the lowest first.
-        """
-        return self.transform_documents([document])
-
     def _transform_window(
         self, documents: Sequence[Document], config: RunnableConfig | None
     ) -> Flow[list[Group]]:
@@ -225,7 +215,7 @@ class RaptorTransformer(LazyDocumentTransformer):
         return tree_fingerprint(self, leaves, self._summaries, self._parameters | parts)
 
 
-class _Over(LazyDocumentTransformer):
+class _Over(WindowTransformer):
     """The summaries of given chunks, whatever the document."""
 
     def __init__(
@@ -239,17 +229,6 @@ class _Over(LazyDocumentTransformer):
     def fingerprint(self) -> str | None:
         """Identity of how the summaries are made; that of the chunks is no part of it."""
         return self._raptor._identity("given")  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
-
-    def transform_document(self, document: Document) -> list[Document]:
-        """Make the summaries.
-
-        Args:
-            document: What the summaries belong to.
-
-        Returns:
-            The summaries, the lowest first.
-        """
-        return self.transform_documents([document])
 
     def _transform_window(
         self, documents: Sequence[Document], config: RunnableConfig | None
