@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 
 import pytest
 from langchain_core.documents import Document
@@ -39,11 +40,15 @@ async def test_near_texts_have_near_vectors(driver: Driver) -> None:
 
 
 async def test_a_scripted_model_answers_fails_and_counts(driver: Driver) -> None:
-    model = ScriptedChatModel(
-        answer=lambda prompt: prompt[::-1],
-        fail_when=lambda prompt: "bad" in prompt,
-        delay=0.01,
-    )
+    # Threads wait for each other, however busy the machine is; tasks all begin before one ends.
+    meeting = threading.Barrier(3 if driver.name == "sync" else 1)
+
+    def fails(prompt: str) -> bool:
+        if prompt in {"x", "bad", "y"}:
+            meeting.wait(60)
+        return prompt == "bad"
+
+    model = ScriptedChatModel(answer=lambda prompt: prompt[::-1], fail_when=fails, delay=0.01)
     assert (await driver(model, "invoke", "abc")).text == "cba"
     assert model.peak == 1
     answers = await driver(model, "batch", ["x", "bad", "y"], return_exceptions=True)
@@ -53,7 +58,7 @@ async def test_a_scripted_model_answers_fails_and_counts(driver: Driver) -> None
     assert (model.calls, sorted(model.prompts)) == (4, ["abc", "bad", "x", "y"])
     model.reset()
     assert (model.calls, model.peak) == (0, 0)
-    answers = await driver(model, "batch", ["x", "y", "z"], config={"max_concurrency": 1})
+    answers = await driver(model, "batch", ["1", "2", "3"], config={"max_concurrency": 1})
     assert (len(answers), model.peak) == (3, 1)
 
 
