@@ -14,7 +14,7 @@ from typing import Final, TypeAlias
 from langchain_rag._flow import Flow, give_turn_back, stream, take_turn
 from langchain_rag._flow.together import values_of
 from langchain_rag.errors import ConcurrentWriteError
-from langchain_rag.lifecycle import claims, plan
+from langchain_rag.lifecycle import plan
 from langchain_rag.lifecycle.batches import batched
 from langchain_rag.lifecycle.claims import Claim
 from langchain_rag.lifecycle.drafting import Draft, Drafting
@@ -124,10 +124,9 @@ class Importer:
 
     def _claimed_apart(self, batch: Batch, error: ConcurrentWriteError) -> Flow[None]:
         """Import those documents of a batch that nobody else is writing."""
-        keys = [self._lifecycle.keys.manifest(source.document_id) for source in batch]
-        held = yield from claims.claimed(self._lifecycle.stores.docstore, keys)
-        taken = [source for source, is_held in zip(batch, held, strict=True) if is_held]
-        free = [source for source, is_held in zip(batch, held, strict=True) if not is_held]
+        held = yield from self._lifecycle.claimed([source.document_id for source in batch])
+        taken = [source for source in batch if source.document_id in held]
+        free = [source for source in batch if source.document_id not in held]
         if not taken and len(batch) == 1:
             taken, free = free, taken  # it was given back meanwhile, and the next run is soon
         for source in taken:
