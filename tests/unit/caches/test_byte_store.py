@@ -1,4 +1,4 @@
-"""A variation cache in any byte store, whatever that store holds besides."""
+"""A cache in any byte store, whatever that store holds besides."""
 
 import json
 import logging
@@ -18,10 +18,15 @@ from langchain_rag.document_transformers import (
     CacheKey,
     CacheStats,
 )
-from tests.unit.document_transformers.cache_behaviour import (
-    QUESTIONS,
+from langchain_rag.embedding_cache import ByteStoreEmbeddingCache
+from tests.unit.caches.behaviour import EmbeddingCacheBehaviour, VariationCacheBehaviour
+from tests.unit.caches.kept import (
+    KEPT,
+    MODEL,
+    OTHER,
     SUMMARIES,
-    VariationCacheBehaviour,
+    Embeddings,
+    Variations,
     key,
     pieces,
 )
@@ -42,21 +47,34 @@ def store(request, tmp_path):
     return InMemoryByteStore() if request.param == "memory" else AsyncByteStore()
 
 
+@pytest.fixture(params=KEPT)
+def kept(request):
+    return request.param
+
+
 @pytest.fixture
-def make_cache(store):
-    return lambda namespace="": ByteStoreVariationCache(store, namespace)
+def make_cache(kept, store):
+    return lambda namespace="": kept.in_byte_store(store, namespace)
 
 
 class TestByteStoreVariationCache(VariationCacheBehaviour):
     many = 50  # each is a value of its own
 
 
+class TestByteStoreEmbeddingCache(EmbeddingCacheBehaviour):
+    many = 50
+
+
 async def test_names_are_such_as_any_store_takes(driver, store):
-    cache = ByteStoreVariationCache(store, "Gauß: \ud800\0 ../x")
+    namespace = "Gauß: \ud800\0 ../x"
+    cache = ByteStoreVariationCache(store, namespace)
     await driver(cache, "mset", [(CacheKey("Größer", "é", "../.."), pieces("text"))])
-    [name] = store.yield_keys()
-    assert set(name) <= set(string.ascii_letters + string.digits + "_.-/")
-    assert re.fullmatch(r"variations/[0-9a-f]{32}/[0-9a-f]{64}/[0-9a-f]{64}", name)
+    vectors = ByteStoreEmbeddingCache(store, namespace)
+    await driver(vectors, "mset", OTHER, [("../..", [1.0])])
+    vector, answer = sorted(store.yield_keys())
+    assert set(answer + vector) <= set(string.ascii_letters + string.digits + "_.-/")
+    assert re.fullmatch(r"variations/[0-9a-f]{32}/[0-9a-f]{64}/[0-9a-f]{64}", answer)
+    assert re.fullmatch(r"embeddings/[0-9a-f]{32}/[0-9a-f]{64}", vector)
 
 
 async def test_a_value_is_versioned_json(driver, store):
@@ -68,14 +86,14 @@ async def test_a_value_is_versioned_json(driver, store):
     assert read == {"version": 1, "transformer": SUMMARIES, "pieces": [["summary", "Gauß"]]}
 
 
-async def test_what_else_is_in_the_store_is_left_alone(driver, store):
-    cache = ByteStoreVariationCache(store)
-    await driver(cache, "mset", [(key(1), pieces("text"))])
+async def test_what_else_is_in_the_store_is_left_alone(driver, store, kept, make_cache):
+    cache = make_cache()
+    await kept.mset(driver, cache, [(1, kept.value(1))])
     [name] = store.yield_keys()
-    others = ["mine", "variations/mine", f"{name}.bak", f"{name[:-1]}", f"x/{name}"]
+    others = ["mine", f"{kept.codec.folder}/mine", f"{name}.bak", f"{name[:-1]}", f"x/{name}"]
     store.mset([(other, b"mine") for other in others])
     assert (await driver(cache, "stats")).entries == 1
-    assert await driver(cache, "purge", transformer=QUESTIONS) == 0
+    assert await driver(cache, "purge", **{kept.by: kept.other}) == 0
     assert await driver(cache, "purge") == 1
     assert sorted(store.yield_keys()) == sorted(others)
 
@@ -104,7 +122,7 @@ CHANGES: list[dict[str, Any]] = [
     {"pieces": [["a", "\0"]]},
     {"pieces": [["\ud800", "b"]]},
 ]
-DAMAGED = [
+DAMAGED: list[Any] = [
     b"",
     b"{",
     b"\xff\xfe",
@@ -124,26 +142,70 @@ DAMAGED = [
 ]
 
 
-@pytest.mark.parametrize("damaged", DAMAGED, ids=lambda value: str(value)[:40])
-async def test_a_damaged_value_is_a_miss(driver, caplog, damaged):
+def flipped(value: bytes, position: int) -> bytes:
+    return value[:position] + bytes([value[position] ^ 1]) + value[position + 1 :]
+
+
+# The value of a vector of two numbers: head 11, model, head of the vector 10, numbers 8.
+DAMAGES = {
+    "empty": lambda value: b"",
+    "one byte": lambda value: value[:1],
+    "only a head": lambda value: value[:11],
+    "no numbers": lambda value: value[:-8],
+    "cut off": lambda value: value[:-1],
+    "a number less": lambda value: value[:-4],
+    "too long": lambda value: value + b"\0",
+    "twice": lambda value: value * 2,
+    "version": lambda value: b"\2" + value[1:],
+    "time": lambda value: flipped(value, 4),
+    "far time": lambda value: value[:1] + b"\xff" * 8 + value[9:],
+    "model": lambda value: flipped(value, 12),
+    "length of the model": lambda value: flipped(value, 9),
+    "endless model": lambda value: value[:9] + b"\xff\xff" + value[11:],
+    "version of the vector": lambda value: flipped(value, -18),
+    "width": lambda value: value[:-17] + b"\x08" + value[-16:],
+    "length": lambda value: flipped(value, -16),
+    "checksum": lambda value: flipped(value, -12),
+    "number": lambda value: flipped(value, -2),
+    "json": lambda value: b"[1.0, 2.0]",
+    "pickle": lambda value: b"\x80\x04N." * 20,
+    "text": lambda value: "a text",
+    "number instead": lambda value: 7,
+}
+
+
+async def check_a_miss(driver, caplog, kept, damage):
     store = InMemoryByteStore()
-    cache = ByteStoreVariationCache(store)
-    await driver(cache, "mset", [(key(1), pieces("good")), (key(2), pieces("to be damaged"))])
-    [name] = [name for name in store.store if name.endswith(key(2).content)]
+    cache = kept.in_byte_store(store)
+    await kept.mset(driver, cache, [(2, kept.value(2, length=2))])
+    [name] = store.store
+    damaged = damage(store.store[name])
     store.store[name] = damaged
+    await kept.mset(driver, cache, [(1, kept.value(1))])
     with caplog.at_level(logging.WARNING, "langchain_rag"):
-        assert await driver(cache, "mget", [key(1), key(2)]) == [pieces("good"), None]
+        assert await kept.mget(driver, cache, [1, 2]) == [kept.value(1), None]
     [record] = caplog.records
     assert name in record.getMessage()
     assert len(record.getMessage()) < 400
     stats = await driver(cache, "stats")
     assert (stats.entries, stats.hits, stats.misses) == (1, 1, 1)
     # It serves nobody, so that any purge deletes it.
-    assert await driver(cache, "purge", transformer="Other") == 1
-    assert list(store.store) != [name]
+    assert await driver(cache, "purge", **{kept.by: "Other"}) == 1
+    assert len(store.store) == 1
+    assert name not in store.store
     store.store[name] = damaged
-    await driver(cache, "mset", [(key(2), pieces("again"))])
-    assert await driver(cache, "mget", [key(2)]) == [pieces("again")]
+    await kept.mset(driver, cache, [(2, kept.value(3))])
+    assert await kept.mget(driver, cache, [2]) == [kept.value(3)]
+
+
+@pytest.mark.parametrize("damaged", DAMAGED, ids=lambda value: str(value)[:40])
+async def test_a_damaged_answer_is_a_miss(driver, caplog, damaged):
+    await check_a_miss(driver, caplog, Variations, lambda _: damaged)
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+async def test_a_damaged_vector_is_a_miss(driver, caplog, damage):
+    await check_a_miss(driver, caplog, Embeddings, damage)
 
 
 def test_what_is_whole_is_read():
@@ -158,7 +220,16 @@ def test_what_is_whole_is_read():
         assert cache.mget([key(1)]) == [[CachedPiece("a", "b")]]
 
 
-async def test_a_value_that_goes_while_purging_is_not_counted(driver):
+async def test_a_vector_under_the_name_of_another_is_a_miss(driver):
+    store = InMemoryByteStore()
+    cache = ByteStoreEmbeddingCache(store)
+    await driver(cache, "mset", MODEL, [("a", [1.0]), ("b", [2.0])])
+    one, two = store.store
+    store.store[one], store.store[two] = store.store[two], store.store[one]
+    assert await driver(cache, "mget", MODEL, ["a", "b"]) == [None, None]
+
+
+async def test_a_value_that_goes_while_purging_is_not_counted(driver, kept):
     class Forgetful(InMemoryByteStore):
         def mget(self, keys):
             return [None for _ in keys]
@@ -166,13 +237,22 @@ async def test_a_value_that_goes_while_purging_is_not_counted(driver):
         async def amget(self, keys):
             return [None for _ in keys]
 
-    cache = ByteStoreVariationCache(Forgetful())
-    await driver(cache, "mset", [(key(1), pieces("x"))])
-    assert await driver(cache, "purge", transformer=SUMMARIES) == 0
+    cache = kept.in_byte_store(Forgetful())
+    await kept.mset(driver, cache, [(1, kept.value(1))])
+    assert await driver(cache, "purge", **{kept.by: kept.label}) == 0
     assert (await driver(cache, "stats")).entries == 0
 
 
-async def test_a_failing_store_is_no_miss(driver):
+async def test_more_values_than_are_read_at_a_time(driver, kept):
+    cache = kept.in_byte_store(InMemoryByteStore())
+    for conditions in ({}, {kept.by: kept.label}):
+        pairs = [(number, kept.value(number)) for number in range(2500)]
+        await kept.mset(driver, cache, pairs)
+        assert (await driver(cache, "stats")).entries == 2500
+        assert await driver(cache, "purge", **conditions) == 2500
+
+
+async def test_a_failing_store_is_no_miss(driver, kept):
     class Broken(InMemoryByteStore):
         def mget(self, keys):
             msg = "planned"
@@ -182,12 +262,12 @@ async def test_a_failing_store_is_no_miss(driver):
             return self.mget(keys)
 
     with pytest.raises(ConnectionError, match="planned"):
-        await driver(ByteStoreVariationCache(Broken()), "mget", [key(1)])
+        await kept.mget(driver, kept.in_byte_store(Broken()), [1])
 
 
-def test_repr_shows_no_credentials():
-    cache = ByteStoreVariationCache(InMemoryByteStore(), "ns")
-    assert repr(cache) == "ByteStoreVariationCache(InMemoryByteStore, namespace='ns')"
+def test_repr_shows_no_credentials(kept):
+    cache = kept.in_byte_store(InMemoryByteStore(), "ns")
+    assert repr(cache) == f"{type(cache).__name__}(InMemoryByteStore, namespace='ns')"
 
 
 def test_statistics_print_on_one_line_each():
