@@ -9,7 +9,7 @@ from langchain_core.documents import Document
 from langchain_core.stores import InMemoryByteStore
 from sqlalchemy import text
 
-from langchain_rag import _caches
+from langchain_rag.caches import cache as _caches
 from langchain_rag.document_transformers import (
     ByteStoreVariationCache,
     CachedPiece,
