@@ -88,14 +88,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     left_out = [item for item in items if _level(item) > level]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
-        items[:] = chosen
+    # The longest first, so that no worker has to wait for it at the end.
+    items[:] = sorted(chosen, key=lambda item: not _is_notebook(item))
 
 
 def _level(item: pytest.Item) -> int:
-    if item.path.suffix == ".ipynb":
+    if _is_notebook(item):
         return TIERS["full"]
     marks = {mark.name for mark in item.iter_markers()}
     return max((TIERS[name] for name in marks & TIERS.keys()), default=0)
+
+
+def _is_notebook(item: pytest.Item) -> bool:
+    return item.path.suffix == ".ipynb"
 
 
 def everyday(chosen: Iterable[T], *, of: Iterable[T]) -> list[Any]:

@@ -139,6 +139,7 @@ async def test_sqlite_vec_is_refused(driver: Driver) -> None:
     assert row in table.in_readme().splitlines()
 
 
+@pytest.mark.full
 async def test_a_lance_that_overwrites_is_refused(driver: Driver, tmp_path: Path) -> None:
     kind = stores.community("vectorstores.lancedb").LanceDB
     store = kind(embedding=CountingEmbeddings(), uri=str(tmp_path))

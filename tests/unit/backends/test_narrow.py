@@ -67,7 +67,10 @@ FORMS: dict[type[stores.Store], list[tuple[Any, int | None]]] = {
         stores.Faiss,
         pytest.param(
             stores.Lance,
-            marks=pytest.mark.filterwarnings("ignore:No results found for the query"),
+            marks=[
+                pytest.mark.full,
+                pytest.mark.filterwarnings("ignore:No results found for the query"),
+            ],
         ),
         pytest.param(stores.MilvusLite, marks=[pytest.mark.integration, pytest.mark.full]),
         pytest.param(stores.Postgres, marks=[pytest.mark.integration, pytest.mark.full]),
