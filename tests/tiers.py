@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-TIERS = {"everyday": 0, "full": 1, "soak": 2}
-
 # What hypothesis looks at. Where a red run has to be about the change it ran on, it repeats
 # itself; in a soak it looks elsewhere each time.
 PROFILES: dict[str, dict[str, Any]] = {
@@ -83,28 +81,29 @@ def pytest_report_header(config: pytest.Config) -> str:
 
 @pytest.hookimpl(trylast=True)  # after hooks that add marks
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    level = TIERS[config.getoption("tier")]
-    chosen = [item for item in items if _level(item) <= level]
-    left_out = [item for item in items if _level(item) > level]
-    if left_out:
+    if config.getoption("tier") == "everyday":
+        left_out = [one for one in items if one.get_closest_marker("full") or _notebook(one)]
         config.hook.pytest_deselected(items=left_out)
+        gone = set(left_out)
+        items[:] = [one for one in items if one not in gone]
     # The longest first, so that no worker has to wait for it at the end.
-    items[:] = sorted(chosen, key=lambda item: not _is_notebook(item))
+    items.sort(key=lambda item: not _notebook(item))
 
 
-def _level(item: pytest.Item) -> int:
-    if _is_notebook(item):
-        return TIERS["full"]
-    marks = {mark.name for mark in item.iter_markers()}
-    return max((TIERS[name] for name in marks & TIERS.keys()), default=0)
-
-
-def _is_notebook(item: pytest.Item) -> bool:
+def _notebook(item: pytest.Item) -> bool:
     return item.path.suffix == ".ipynb"
 
 
 def everyday(chosen: Iterable[T], *, of: Iterable[T]) -> list[Any]:
-    """Parameters of which only some are for every day."""
+    """Mark those of a test's parameters that are not for every day.
+
+    Args:
+        chosen: Those that are.
+        of: All of them.
+
+    Returns:
+        What `pytest.mark.parametrize` and `pytest.fixture(params=...)` take.
+    """
     wanted = list(chosen)
     return [
         value if value in wanted else pytest.param(value, marks=pytest.mark.full)
