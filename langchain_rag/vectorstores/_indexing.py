@@ -22,11 +22,11 @@ from langchain_rag.lifecycle.cleaning import Cleanup, CleanupRules
 from langchain_rag.lifecycle.index_report import IndexReport, Listener
 from langchain_rag.lifecycle.indexing import Indexing
 from langchain_rag.lifecycle.loading import Loading
+from langchain_rag.lifecycle.progress import listening
 from langchain_rag.lifecycle.settings import OnError, Settings
 from langchain_rag.lifecycle.tracking import TrackedByManifests, TrackedByRecords
 from langchain_rag.vectorstores import factories
 from langchain_rag.vectorstores._base import checked_record_manager
-from langchain_rag.vectorstores._progress import listening
 from langchain_rag.vectorstores._writing import WritingMixin
 from langchain_rag.vectorstores.record_manager import StoredRecordManager
 
