@@ -11,6 +11,9 @@ T = TypeVar("T")
 MAX_RECORDS: Final = 5_000
 """Records in one call to a docstore, so that no call holds the texts of a whole corpus."""
 
+BATCH_SIZE: Final = 100
+"""Documents that go through each step together, unless a call says otherwise."""
+
 
 def batched(items: Iterable[T], size: int) -> Iterator[list[T]]:
     """Cut into lists of at most `size` items (`itertools.batched` comes with Python 3.12)."""

@@ -15,6 +15,7 @@ from langchain_rag.lifecycle.index_report import IndexReport
 from langchain_rag.lifecycle.naming import Naming
 from langchain_rag.lifecycle.recording import Recorder
 from langchain_rag.lifecycle.settings import Settings
+from langchain_rag.lifecycle.sources import SourceIdKey
 from langchain_rag.lifecycle.tracking import Tracking
 from langchain_rag.lifecycle.write import Lifecycle
 
@@ -56,6 +57,42 @@ class CleanupRules:
         ):
             message = f"max_deletes is {limit}; give a number of documents, or a share below 1."
             raise ConfigurationError(message)
+
+    @classmethod
+    def of(
+        cls,
+        cleanup: Cleanup,
+        max_deletes: float | None,
+        sources: Iterable[str] | None,
+        source_id_key: SourceIdKey,
+        *,
+        allow_empty: bool,
+    ) -> CleanupRules:
+        """Check what a call asks for.
+
+        Args:
+            cleanup: As in the attributes.
+            max_deletes: The same.
+            sources: The same; None for no others.
+            source_id_key: Where a document's source is, None where sources are not known.
+            allow_empty: As in the attributes.
+
+        Raises:
+            ConfigurationError: An argument cannot work, or two cannot work together.
+        """
+        if isinstance(sources, str):
+            message = f"sources is the text {sources!r}; give a list of sources."
+            raise ConfigurationError(message)
+        named = frozenset(str(source) for source in sources or ())
+        if named and (source_id_key is None or cleanup != "scoped_full"):
+            why = (
+                "the store was made with source_id_key=None and knows none"
+                if source_id_key is None
+                else f"cleanup={cleanup!r} does not go by sources"
+            )
+            message = f"sources was given, but {why}. Leave it out."
+            raise ConfigurationError(message)
+        return cls(cleanup, max_deletes, allow_empty, named)
 
     def check_loaded(self, count: int, report: IndexReport) -> None:
         """Refuse to clean up after a loader that returned nothing.

@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from functools import partial
 from typing import Final, TypeAlias
 
+from langchain_core.documents import Document
+
 from langchain_rag._flow import Flow, give_turn_back, stream, take_turn
 from langchain_rag._flow.together import values_of
+from langchain_rag.embedding_cache import EmbeddingTally, tallying
 from langchain_rag.errors import ConcurrentWriteError
 from langchain_rag.lifecycle import plan
 from langchain_rag.lifecycle.batches import batched
@@ -21,7 +25,7 @@ from langchain_rag.lifecycle.drafting import Draft, Drafting
 from langchain_rag.lifecycle.manifest import Manifest
 from langchain_rag.lifecycle.recording import Recorder
 from langchain_rag.lifecycle.settings import Settings
-from langchain_rag.lifecycle.sources import SourceDocument
+from langchain_rag.lifecycle.sources import SourceDocument, SourceIdKey, check_documents
 from langchain_rag.lifecycle.write import Lifecycle
 
 logger = logging.getLogger(__name__)
@@ -31,6 +35,35 @@ Batch: TypeAlias = Sequence[SourceDocument]
 _AHEAD: Final = 3
 """Batches under way: one is written, one is with the model, and one waits, so that the model
 has work until the last call of the one before."""
+
+
+def add_documents(
+    lifecycle: Lifecycle,
+    documents: Iterable[Document],
+    ids: Sequence[str | None] | None,
+    source_id_key: SourceIdKey,
+    settings: Settings,
+) -> Flow[list[str]]:
+    """Check documents, and import them.
+
+    Args:
+        lifecycle: Where to.
+        documents: The documents.
+        ids: Document ids, one for each document, None where it has none.
+        source_id_key: Where a document's source is.
+        settings: How.
+
+    Returns:
+        One document id for each document, in their order.
+
+    Raises:
+        InvalidDocumentError: A document cannot be stored; nothing was written.
+        RAGError: An import failed; see `Importer.add`.
+    """
+    sources = check_documents(list(documents), ids, source_id_key)
+    with tallying(EmbeddingTally(refresh=True)) if settings.force else nullcontext():
+        yield from Importer(lifecycle, settings, Recorder()).add(sources)
+    return [source.document_id for source in sources]
 
 
 class Importer:

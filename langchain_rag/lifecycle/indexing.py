@@ -6,10 +6,15 @@ import logging
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 
 from langchain_core.documents import Document
+from langchain_core.indexing import RecordManager
+from langchain_core.runnables.config import merge_configs
 
 from langchain_rag._flow import Flow
+from langchain_rag.document_transformers.usage import ModelUsage
+from langchain_rag.embedding_cache import CachedEmbeddings, EmbeddingTally, tallying
 from langchain_rag.errors import (
     InvalidDocumentError,
     RAGError,
@@ -17,8 +22,9 @@ from langchain_rag.errors import (
 from langchain_rag.lifecycle.cleaning import Cleaning, CleanupRules
 from langchain_rag.lifecycle.importing import Importer
 from langchain_rag.lifecycle.index_report import IndexReport, Listener
-from langchain_rag.lifecycle.loading import Loading
+from langchain_rag.lifecycle.loading import Documents, Loading
 from langchain_rag.lifecycle.naming import DuplicateDocument, Naming
+from langchain_rag.lifecycle.progress import listening
 from langchain_rag.lifecycle.recording import Recorder
 from langchain_rag.lifecycle.settings import Settings
 from langchain_rag.lifecycle.sources import (
@@ -27,10 +33,64 @@ from langchain_rag.lifecycle.sources import (
     check_document,
     source_of,
 )
-from langchain_rag.lifecycle.tracking import Tracking
+from langchain_rag.lifecycle.tracking import TrackedByManifests, TrackedByRecords, Tracking
 from langchain_rag.lifecycle.write import Lifecycle
 
 logger = logging.getLogger(__name__)
+
+
+def index(
+    lifecycle: Lifecycle,
+    documents: Documents,
+    records: RecordManager | None,
+    source_id_key: SourceIdKey,
+    settings: Settings,
+    *,
+    rules: CleanupRules,
+    progress: bool | Listener,
+) -> Flow[IndexReport]:
+    """Index documents, and count what models and embeddings do for it.
+
+    Args:
+        lifecycle: Where to.
+        documents: The documents.
+        records: Notes which documents there are; without one, their manifests name them.
+        source_id_key: Where a document's source is.
+        settings: How to import.
+        rules: What to clean up.
+        progress: True for a bar, False for nothing, or a listener.
+
+    Returns:
+        What was done, and what it took.
+
+    Raises:
+        RAGError: See `Indexing.run`.
+        ConfigurationError: `documents` or `progress` cannot work.
+    """
+    loading = Loading(documents)
+    usage = ModelUsage()
+    counted = merge_configs(settings.config, {"callbacks": [usage]})
+    tally = EmbeddingTally(refresh=settings.force)
+    with listening(progress, loading.total) as listener, tallying(tally):
+        run = Indexing(
+            lifecycle,
+            TrackedByManifests(lifecycle) if records is None else TrackedByRecords(records),
+            source_id_key,
+            replace(settings, config=counted),
+            rules=rules,
+            listener=listener,
+        )
+        report = run.report
+        try:
+            return (yield from run.run(loading))
+        finally:
+            report.embedding_cache_hits = tally.hits
+            if not report.dry_run:
+                report.llm_calls = usage.calls
+                report.input_tokens = usage.input_tokens
+                report.output_tokens = usage.output_tokens
+                if isinstance(lifecycle.stores.vectorstore.embeddings, CachedEmbeddings):
+                    report.embeddings = tally.embedded
 
 
 class Indexing:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -103,6 +103,33 @@ def check_documents(
     return sources
 
 
+def documents_of(
+    texts: Iterable[str], metadatas: Sequence[dict[str, Any] | None] | None
+) -> list[Document]:
+    """Make documents of plain texts.
+
+    Args:
+        texts: The texts.
+        metadatas: One for each text; None, or an empty list, for no metadata, as everywhere
+            in LangChain.
+
+    Raises:
+        InvalidDocumentError: There are more or fewer metadatas than texts.
+    """
+    listed = list(texts)
+    given = list(metadatas) if metadatas else [None] * len(listed)
+    if len(given) != len(listed):
+        message = (
+            f"{len(given)} metadatas were given for {len(listed)} texts. "
+            "Give one for each text, or none at all."
+        )
+        raise InvalidDocumentError(message)
+    return [
+        Document(page_content=text, metadata=metadata or {})
+        for text, metadata in zip(listed, given, strict=True)
+    ]
+
+
 def check_list(ids: object, name: str = "ids") -> None:
     """Refuse one text where a list of ids is due: its letters would be taken for ids.
 
@@ -176,6 +203,22 @@ def check_id(id_: object) -> str:
         message = f"Document id {id_!a} has {fault}, which cannot be stored. Give another id."
         raise InvalidDocumentError(message)
     return id_
+
+
+def check_ids(ids: Sequence[str] | None) -> list[str] | None:
+    """Refuse ids that cannot be those of documents.
+
+    Args:
+        ids: What the user gave, None for all documents.
+
+    Returns:
+        The same.
+
+    Raises:
+        InvalidDocumentError: They are one text, or one of them cannot be an id.
+    """
+    check_list(ids)
+    return None if ids is None else [check_id(id_) for id_ in ids]
 
 
 def check_document(

@@ -21,7 +21,7 @@ from langchain_rag.lifecycle.rows import Rows
 
 _OURS_AND_LANGCHAIN: Final = ("langchain_rag.", "langchain_core.", "langchain_classic.")
 
-CHUNK_STORE: Final = "BaseRAGVectorStore"
+CHUNK_STORE: Final = "langchain_rag.vectorstores.rag.RAGVectorStore"
 """Our own store, which stands above this room and cannot be imported here."""
 
 
@@ -130,7 +130,8 @@ def _check_types(vectorstore: object, docstore: object) -> None:
     if not isinstance(vectorstore, VectorStore):
         message = f"vectorstore must be a VectorStore, not {type(vectorstore).__name__}."
         raise ConfigurationError(message)
-    if CHUNK_STORE in {kind.__name__ for kind in type(vectorstore).__mro__}:
+    kinds = type(vectorstore).__mro__
+    if CHUNK_STORE in {f"{kind.__module__}.{kind.__qualname__}" for kind in kinds}:
         message = "vectorstore is a RAGVectorStore already. Wrap the store that it wraps."
         raise ConfigurationError(message)
     name = type(docstore).__name__

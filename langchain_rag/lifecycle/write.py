@@ -29,7 +29,7 @@ from typing import Any
 from langchain_rag._flow import Flow
 from langchain_rag.errors import InvalidDocumentError
 from langchain_rag.lifecycle import claims, plan
-from langchain_rag.lifecycle.batches import batched
+from langchain_rag.lifecycle.batches import BATCH_SIZE, batched
 from langchain_rag.lifecycle.claims import Claim
 from langchain_rag.lifecycle.identity import StorageKeys
 from langchain_rag.lifecycle.recovery import Recovery
@@ -60,7 +60,9 @@ class Lifecycle:
         self.fan_out = 1
         self.recovery = Recovery(stores, self.records)
 
-    def delete(self, document_ids: Iterable[str] | None, batch_size: int) -> Flow[None]:
+    def delete(
+        self, document_ids: Iterable[str] | None, batch_size: int = BATCH_SIZE
+    ) -> Flow[None]:
         """Delete documents; ids that are not there are no error.
 
         Args:

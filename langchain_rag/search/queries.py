@@ -185,7 +185,12 @@ class Queries:
         return _documents((yield from answers(self.lifecycle, hits, wanted)))
 
     def diverse(
-        self, query: str, k: int | None, fetch_k: int | None, options: dict[str, Any]
+        self,
+        query: str,
+        k: int | None,
+        fetch_k: int | None,
+        lambda_mult: float | None,
+        options: dict[str, Any],
     ) -> Flow[list[Document]]:
         """Find chunks that are near a text and unlike each other (MMR)."""
         if self._merged(k, options)[0] <= 0:
@@ -196,8 +201,7 @@ class Queries:
             yield from self._diverse(
                 embedding,
                 k,
-                {} if fetch_k is None else {"fetch_k": fetch_k},
-                options,
+                _with_mmr(fetch_k, lambda_mult, options),
                 # A store that does more with a text than embed it is asked by text.
                 text=query if self._dense is None else None,
             )
@@ -208,11 +212,37 @@ class Queries:
         embedding: list[float],
         k: int | None,
         fetch_k: int | None,
+        lambda_mult: float | None,
         options: dict[str, Any],
     ) -> Flow[list[Document]]:
         """Find chunks that are near an embedding and unlike each other (MMR)."""
-        given = {} if fetch_k is None else {"fetch_k": fetch_k}
-        return (yield from self._diverse(embedding, k, given, options))
+        return self._diverse(embedding, k, _with_mmr(fetch_k, lambda_mult, options))
+
+    def with_threshold(
+        self, k: int | None, options: dict[str, Any]
+    ) -> tuple[int, dict[str, Any]]:
+        """Lay a call's `k` and threshold over the constructor's.
+
+        LangChain's base class looks at both before it asks for relevances.
+
+        Args:
+            k: Distinct chunks wanted, None for the default.
+            options: As those of a search.
+        """
+        ours = {key: v for key, v in self._defaults.items() if key in _FOR_THRESHOLD}
+        return (self._defaults.get("k", 4) if k is None else k), {**ours, **options}
+
+    def retriever_fields(self, search_type: str, fields: dict[str, Any]) -> dict[str, Any]:
+        """Lay the fields of a `VectorStoreRetriever` over the constructor's defaults.
+
+        Args:
+            search_type: The constructor's.
+            fields: What the caller gives.
+        """
+        given: dict[str, Any] = fields.get("search_kwargs") or {}
+        fields = {"search_type": search_type, **fields}
+        defaults = defaults_for(fields["search_type"], self._defaults)
+        return {**fields, "search_kwargs": {**defaults, **given}}
 
     @property
     def _embeddings(self) -> Embeddings:
@@ -230,12 +260,11 @@ class Queries:
         self,
         embedding: list[float],
         k: int | None,
-        fetch_k: dict[str, int],
         options: dict[str, Any],
         *,
         text: str | None = None,
     ) -> Flow[list[Document]]:
-        k, wanted, options = self._merged(k, {**options, **fetch_k}, without=_FOR_THRESHOLD)
+        k, wanted, options = self._merged(k, options, without=_FOR_THRESHOLD)
         candidates = max(k, int(options.pop("fetch_k", 20)))
         lambda_mult = float(options.pop("lambda_mult", 0.5))
         if k <= 0:
@@ -368,6 +397,14 @@ def defaults_for(search_type: str, defaults: dict[str, Any]) -> dict[str, Any]:
     foreign = {"mmr": _FOR_THRESHOLD, "similarity_score_threshold": _FOR_MMR}
     without = foreign.get(search_type, _FOR_MMR | _FOR_THRESHOLD)
     return {key: value for key, value in defaults.items() if key not in without}
+
+
+def _with_mmr(
+    fetch_k: int | None, lambda_mult: float | None, options: dict[str, Any]
+) -> dict[str, Any]:
+    """Put the arguments of MMR that a call gives to its other options."""
+    given = {"fetch_k": fetch_k, "lambda_mult": lambda_mult}
+    return {**options, **{key: v for key, v in given.items() if v is not None}}
 
 
 def _filters(options: dict[str, Any]) -> bool:

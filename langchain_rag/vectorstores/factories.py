@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from langchain_core.documents import Document
+from langchain_core.embeddings import Embeddings
 from langchain_core.indexing import RecordManager
-from langchain_core.vectorstores import VectorStore
+from langchain_core.stores import BaseStore, InMemoryStore
+from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
 
 from langchain_rag.backends.registry import unwrapped
 from langchain_rag.embedding_cache import EmbeddingCache, wire
@@ -19,13 +21,111 @@ if TYPE_CHECKING:
     from sqlalchemy import URL, Engine
     from sqlalchemy.ext.asyncio import AsyncEngine
 
-    from langchain_rag.caches.variations import VariationCache
-    from langchain_rag.storage import FullText, SQLDocStore
+    from langchain_rag.storage import FullText
 
 logger = logging.getLogger(__name__)
 
 
-def record_manager_in_memory(namespace: str) -> RecordManager:
+def stores_of(
+    embedding: Embeddings,
+    vectorstore: VectorStore | None,
+    docstore: BaseStore[str, Document] | None,
+) -> dict[str, Any]:
+    """Make the stores of `from_texts` that are not given.
+
+    Args:
+        embedding: For the wrapped store, where none is given.
+        vectorstore: The store to wrap; an `InMemoryVectorStore` by default.
+        docstore: The store of the chunks; an `InMemoryStore` by default.
+
+    Returns:
+        Both, as arguments of the constructor.
+    """
+    return {
+        "vectorstore": InMemoryVectorStore(embedding) if vectorstore is None else vectorstore,
+        "docstore": InMemoryStore() if docstore is None else docstore,
+    }
+
+
+def parts_in_memory(given: dict[str, Any]) -> dict[str, Any]:
+    """Make what keeps chunks and records in memory.
+
+    Args:
+        given: Arguments of the constructor that the caller gives.
+
+    Returns:
+        Further arguments of the constructor.
+    """
+    parts: dict[str, Any] = {"docstore": InMemoryStore()}
+    if "record_manager" not in given:
+        parts["record_manager"] = _record_manager_in_memory(given.get("namespace", ""))
+    return parts
+
+
+def parts_in_sql(
+    vectorstore: VectorStore,
+    engine: Engine | AsyncEngine,
+    namespace: str,
+    full_text: FullText | str | None,
+    given: dict[str, Any],
+) -> dict[str, Any]:
+    """Make what keeps chunks, records, answers and vectors in an SQL database.
+
+    Args:
+        vectorstore: The store to wrap, whose embeddings get a cache.
+        engine: Where the database is.
+        namespace: Separates several stores in one database.
+        full_text: The language of the full-text index, or a `FullText`; None for no index.
+        given: Arguments of the constructor that the caller gives.
+
+    Returns:
+        Further arguments of the constructor.
+
+    Raises:
+        ConfigurationError: There is no stemmer for the language.
+    """
+    from langchain_rag.storage import (  # noqa: PLC0415 - cheap imports
+        SQLDocStore,
+        SQLRecordManager,
+        SQLVariationCache,
+    )
+
+    parts: dict[str, Any] = {
+        "docstore": SQLDocStore(engine, namespace=namespace, full_text=full_text),
+        "namespace": namespace,
+    }
+    if "record_manager" not in given:
+        parts["record_manager"] = SQLRecordManager(namespace, engine=engine)
+    if "variation_cache" not in given:
+        parts["variation_cache"] = SQLVariationCache(engine, namespace=namespace)
+    if "embedding_cache" not in given:
+        parts["embedding_cache"] = _sql_embedding_cache(vectorstore, engine, namespace)
+    return parts
+
+
+def engine_of(
+    db_url: str | URL | None, engine: Engine | AsyncEngine | None
+) -> Engine | AsyncEngine:
+    """Return an engine, made where only its address is given.
+
+    Args:
+        db_url: Where the database is. Or:
+        engine: An engine.
+
+    Raises:
+        ConfigurationError: Not exactly one of them was given.
+    """
+    from langchain_rag.storage import create_engine  # noqa: PLC0415 - cheap imports
+
+    if engine is None and db_url is not None:
+        return create_engine(db_url)
+    if engine is not None and db_url is None:
+        return engine
+    message = "Give either db_url or engine, and not both."
+    raise ConfigurationError(message)
+
+
+def _record_manager_in_memory(namespace: str) -> RecordManager:
     """Make a record manager that lives as long as the process."""
     from langchain_rag.storage.memory_record_manager import (  # noqa: PLC0415 - cheap imports
         InMemoryRecordManager,
@@ -36,56 +136,10 @@ def record_manager_in_memory(namespace: str) -> RecordManager:
     return record_manager
 
 
-def sql_parts(
-    db_url: str | URL | None,
-    engine: Engine | AsyncEngine | None,
-    namespace: str,
-    full_text: FullText | str | None,
-) -> tuple[SQLDocStore, RecordManager]:
-    """Make a docstore and a record manager on one engine.
-
-    Raises:
-        ConfigurationError: Not exactly one of `db_url` and `engine` was given.
-    """
-    from langchain_rag.storage import (  # noqa: PLC0415 - cheap imports
-        SQLDocStore,
-        SQLRecordManager,
-        create_engine,
-    )
-
-    if engine is None and db_url is not None:
-        shared = create_engine(db_url)
-    elif engine is not None and db_url is None:
-        shared = engine
-    else:
-        message = "Give either db_url or engine, and not both."
-        raise ConfigurationError(message)
-    return (
-        SQLDocStore(shared, namespace=namespace, full_text=full_text),
-        SQLRecordManager(namespace, engine=shared),
-    )
-
-
-def sql_cache(engine: Engine | AsyncEngine, namespace: str) -> VariationCache:
-    """Make a cache of models' answers on an engine."""
-    from langchain_rag.storage import SQLVariationCache  # noqa: PLC0415 - cheap imports
-
-    return SQLVariationCache(engine, namespace=namespace)
-
-
-def sql_embedding_cache(
+def _sql_embedding_cache(
     vectorstore: VectorStore, engine: Engine | AsyncEngine, namespace: str
 ) -> EmbeddingCache | None:
-    """Make a cache of vectors on an engine.
-
-    Args:
-        vectorstore: The store whose embeddings get it.
-        engine: Where it is.
-        namespace: Of the store.
-
-    Returns:
-        The cache; None for a store whose embeddings cannot be given one.
-    """
+    """Make a cache of vectors on an engine, None where the embeddings cannot be given one."""
     from langchain_rag.storage import SQLEmbeddingCache  # noqa: PLC0415 - cheap imports
 
     cache = SQLEmbeddingCache(engine, namespace=namespace)

@@ -12,7 +12,6 @@ from langchain_core.structured_query import FilterDirective
 from langchain_rag._documents import document_of
 from langchain_rag._flow import arun, run
 from langchain_rag._flow.together import arun_together, run_together
-from langchain_rag.document_transformers.base import limit_of
 from langchain_rag.errors import ConfigurationError
 from langchain_rag.lifecycle.grouping import Grouping, Membership, Refreshed, Wanted
 from langchain_rag.lifecycle.sources import check_id, check_list
@@ -112,7 +111,7 @@ class SummaryGroup:
         def over(chunks: Sequence[Document]) -> BaseDocumentTransformer:
             return transformer.over(chunks, own)
 
-        self._rag = rag
+        self._defaults = rag._defaults  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
         self._grouping = Grouping(
             rag._lifecycle,  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
             name,
@@ -143,15 +142,15 @@ class SummaryGroup:
             ConcurrentWriteError: Another call is refreshing the group.
             StoreError: A store did not do what its contract says.
         """
-        settings = self._rag._settings(None, config, {}, force=force)  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
-        return run_together(self._grouping.refresh(settings), limit_of(settings.config))
+        settings = self._defaults.settings(config=config, force=force)
+        return run_together(self._grouping.refresh(settings), settings.limit)
 
     async def arefresh(
         self, *, force: bool = False, config: RunnableConfig | None = None
     ) -> Refreshed:
         """Bring the summaries to what the members say now; see `refresh`."""
-        settings = self._rag._settings(None, config, {}, force=force)  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
-        return await arun_together(self._grouping.refresh(settings), limit_of(settings.config))
+        settings = self._defaults.settings(config=config, force=force)
+        return await arun_together(self._grouping.refresh(settings), settings.limit)
 
     def stale(self) -> bool:
         """Say whether a refresh would change anything.

@@ -8,6 +8,7 @@ from langchain_core.indexing import RecordManager
 from typing_extensions import override
 
 from langchain_rag._flow import Flow, arun, call, run
+from langchain_rag.errors import ConfigurationError
 from langchain_rag.lifecycle.write import Lifecycle
 
 
@@ -31,6 +32,25 @@ class StoredRecordManager(RecordManager):
         super().__init__(records.namespace)
         self.records = records
         self._lifecycle = lifecycle
+
+    @classmethod
+    def over(cls, records: RecordManager | None, lifecycle: Lifecycle) -> StoredRecordManager:
+        """Wrap a record manager, if one is known.
+
+        Args:
+            records: The record manager to wrap.
+            lifecycle: Where the documents are.
+
+        Raises:
+            ConfigurationError: None is known.
+        """
+        if records is None:
+            message = (
+                "index() needs a record manager and none is known: give one to index_kwargs() "
+                "or to the constructor, or make the store with from_vs_in_sql()."
+            )
+            raise ConfigurationError(message)
+        return cls(records, lifecycle)
 
     def _exists(self, keys: Sequence[str]) -> Flow[list[bool]]:
         stored = yield from self._lifecycle.stored(keys)
@@ -114,3 +134,26 @@ class StoredRecordManager(RecordManager):
     @override
     async def adelete_keys(self, keys: Sequence[str]) -> None:
         await self.records.adelete_keys(keys)
+
+
+def checked_record_manager(record_manager: object) -> RecordManager | None:
+    """Refuse what is no record manager, and unwrap the one of `index_kwargs`.
+
+    Args:
+        record_manager: As in the constructor of `RAGVectorStore`.
+
+    Returns:
+        The one that knows what `index()` noted, and nothing else.
+
+    Raises:
+        ConfigurationError: It is none.
+    """
+    if isinstance(record_manager, StoredRecordManager):
+        return record_manager.records
+    if not isinstance(record_manager, RecordManager | None):
+        message = (
+            f"record_manager is a {type(record_manager).__name__}; it must be a langchain_core "
+            "RecordManager, or None."
+        )
+        raise ConfigurationError(message)
+    return record_manager

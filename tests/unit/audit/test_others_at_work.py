@@ -16,6 +16,8 @@ from langchain_rag._flow.drivers import performed
 from langchain_rag._reserved import DOCUMENT
 from langchain_rag.audit import FindingKind
 from langchain_rag.audit import second_look as second_look_module
+from langchain_rag.audit.repair import repair
+from langchain_rag.audit.verify import verify
 from langchain_rag.errors import ConcurrentWriteError
 from langchain_rag.lifecycle.manifest import Intent
 from langchain_rag.lifecycle.records import write_intent
@@ -91,7 +93,8 @@ def _no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def flow_of(rag: RAGVectorStore, what: str) -> Flow[Any]:
-    return rag._verify(None) if what == "verify" else rag._repair(None, unknown_rows=True)
+    parts = rag._parts()
+    return verify(parts) if what == "verify" else repair(parts, unknown_rows=True)
 
 
 @pytest.mark.parametrize("what", ["verify", "repair"])

@@ -48,6 +48,21 @@ def test_what_cannot_work_is_refused(options: dict[str, Any], says: str) -> None
         RAGVectorStore(**parts(**options))
 
 
+class Descendant(RAGVectorStore):
+    """A store of the user's."""
+
+
+@pytest.mark.parametrize("kind", [RAGVectorStore, Descendant])
+def test_a_store_of_ours_is_not_wrapped_again(kind: type[RAGVectorStore]) -> None:
+    with pytest.raises(ConfigurationError, match="is a RAGVectorStore already"):
+        RAGVectorStore(**parts(vectorstore=kind(**parts())))
+
+
+def test_a_store_of_somebody_else_s_may_have_our_name() -> None:
+    namesake = type("RAGVectorStore", (InMemoryVectorStore,), {})
+    assert RAGVectorStore(**parts(vectorstore=namesake(CountingEmbeddings())))
+
+
 def test_what_it_holds() -> None:
     given = parts()
     rag = RAGVectorStore(**given, source_id_key="page", max_concurrency=None)
