@@ -1024,8 +1024,8 @@ class RAGVectorStore(VectorStore):
         return index(
             self._lifecycle,
             docs,
-            self._record_manager,
-            self._source_id_key,
+            self.record_manager,
+            self.source_id_key,
             settings,
             rules=rules,
             progress=progress,
