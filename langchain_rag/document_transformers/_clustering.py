@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias
 
 import numpy as np
 
+from langchain_rag._identity import class_of, declared_name, digest, identity
 from langchain_rag.document_transformers._mixtures import mixture, needed
-from langchain_rag.document_transformers.fingerprint import digest
-from langchain_rag.document_transformers.identity import class_of, declared_name, identity
 from langchain_rag.errors import ConfigurationError
 
 if TYPE_CHECKING:

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from langchain_core.documents import Document
 
-from langchain_rag.document_transformers.fingerprint import digest
-from langchain_rag.document_transformers.identity import class_of, declared_name
+from langchain_rag._identity import class_of, declared_name, digest
 from langchain_rag.errors import ConfigurationError
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from langchain_rag._documents import document_of
+from langchain_rag._identity import declared_name
 from langchain_rag.document_transformers._documents import CARRIED, name_of
 from langchain_rag.document_transformers._portions import joined, pieces_of, portions_of
 from langchain_rag.document_transformers.asking import Asked, Piece
-from langchain_rag.document_transformers.identity import declared_name
 from langchain_rag.document_transformers.llm import LLMDocumentTransformer, check_positive
 from langchain_rag.document_transformers.overseeing import overseer_of
 from langchain_rag.document_transformers.parsing import summary_of

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from langchain_rag.document_transformers.fingerprint import digest, is_ours
-from langchain_rag.document_transformers.identity import NoIdentityError, class_of, identity
+from langchain_rag._identity import NoIdentityError, class_of, digest, identity
+from langchain_rag.document_transformers.fingerprint import is_ours
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -14,9 +14,9 @@ from langchain_core.prompts import BasePromptTemplate
 from langchain_core.runnables import Runnable
 
 from langchain_rag._flow.together import failures, values_of
+from langchain_rag._identity import declared_name
 from langchain_rag.caches.variation_codec import CachedPiece
 from langchain_rag.document_transformers._documents import name_of
-from langchain_rag.document_transformers.identity import declared_name
 from langchain_rag.document_transformers.parsing import lines_of
 from langchain_rag.errors import TransformerError
 

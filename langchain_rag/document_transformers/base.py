@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from langchain_core.documents import BaseDocumentTransformer, Document
 
 from langchain_rag._flow.together import arun_together, run_together
+from langchain_rag._identity import class_of, digest, public_parameters
 from langchain_rag.document_transformers._documents import made_of, name_of, shown
 from langchain_rag.document_transformers._groups import (
     agroups_of,
@@ -18,8 +19,6 @@ from langchain_rag.document_transformers._groups import (
     groups_of,
     windows_of,
 )
-from langchain_rag.document_transformers.fingerprint import digest
-from langchain_rag.document_transformers.identity import class_of, public_parameters
 from langchain_rag.document_transformers.operators import Composable
 from langchain_rag.document_transformers.overseeing import overseer_of
 from langchain_rag.errors import TransformerError

@@ -8,11 +8,11 @@ from langchain_core.documents import BaseDocumentTransformer, Document
 
 from langchain_rag._flow import Flow, call, gather
 from langchain_rag._flow.together import values_of
+from langchain_rag._identity import declared_name
 from langchain_rag.document_transformers._documents import CARRIED, made_of, shown
 from langchain_rag.document_transformers._groups import Group
 from langchain_rag.document_transformers.base import LazyDocumentTransformer, WindowTransformer
 from langchain_rag.document_transformers.fingerprint import digest_of_members, fingerprint_of
-from langchain_rag.document_transformers.identity import declared_name
 from langchain_rag.document_transformers.metadata import reads_metadata
 from langchain_rag.document_transformers.overseeing import overseer_of
 from langchain_rag.errors import ConfigurationError

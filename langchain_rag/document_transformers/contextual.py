@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
 from langchain_rag._documents import document_of
 from langchain_rag._flow import Flow, NotStartedError, gather
 from langchain_rag._flow.together import values_of
+from langchain_rag._identity import declared_name, digest
 from langchain_rag.document_transformers._documents import made_of, name_of
 from langchain_rag.document_transformers._excerpts import Excerpts
 from langchain_rag.document_transformers._groups import Group
 from langchain_rag.document_transformers._passages import document_identity, passages_of
 from langchain_rag.document_transformers.asking import Asked, Model, Piece, Prompt
 from langchain_rag.document_transformers.composition import as_lazy
-from langchain_rag.document_transformers.fingerprint import digest, fingerprint_of, is_ours
-from langchain_rag.document_transformers.identity import declared_name
+from langchain_rag.document_transformers.fingerprint import fingerprint_of, is_ours
 from langchain_rag.document_transformers.llm import LLMDocumentTransformer, named_constructor
 from langchain_rag.document_transformers.metadata import reads_metadata
 from langchain_rag.document_transformers.overseeing import overseer_of

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+from langchain_rag._identity import class_of, declared_name, digest
 from langchain_rag.document_transformers.base import LazyDocumentTransformer
-from langchain_rag.document_transformers.fingerprint import digest, is_ours
-from langchain_rag.document_transformers.identity import class_of, declared_name
+from langchain_rag.document_transformers.fingerprint import is_ours
 
 if TYPE_CHECKING:
     from langchain_core.documents import Document

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from langchain_rag._documents import copied, document_of
+from langchain_rag._identity import declared_name
 from langchain_rag._reserved import NODE, without_reserved
 from langchain_rag.document_transformers._documents import made_of, name_of
 from langchain_rag.document_transformers._summaries import Job, Summaries
@@ -12,7 +13,6 @@ from langchain_rag.document_transformers._tree_identity import tree_fingerprint
 from langchain_rag.document_transformers.base import WindowTransformer
 from langchain_rag.document_transformers.composition import as_lazy
 from langchain_rag.document_transformers.fingerprint import fingerprint_of
-from langchain_rag.document_transformers.identity import declared_name
 from langchain_rag.document_transformers.metadata import reads_metadata
 from langchain_rag.document_transformers.nodes import Node, marked
 from langchain_rag.document_transformers.overseeing import overseer_of

@@ -8,14 +8,12 @@ two ways, and the worse one returns the answers of another prompt.
 
 from __future__ import annotations
 
-import hashlib
-import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from langchain_rag.document_transformers.identity import NoIdentityError, class_of, identity
+from langchain_rag._identity import NoIdentityError, class_of, digest, identity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from langchain_core.documents import BaseDocumentTransformer
 
@@ -59,19 +57,6 @@ def fingerprint_of(transformer: BaseDocumentTransformer) -> str | None:
         )
     except NoIdentityError:
         return None
-
-
-def digest(parts: Mapping[str, Any]) -> str:
-    """Return the hash of JSON-safe parts.
-
-    Args:
-        parts: What `identity` returned, by name.
-
-    Returns:
-        64 hex digits.
-    """
-    text = json.dumps(parts, sort_keys=True, ensure_ascii=True, allow_nan=False)
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def digest_of_members(

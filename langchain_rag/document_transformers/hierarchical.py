@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from langchain_text_splitters import RecursiveCharacterTextSplitter
 
 from langchain_rag._documents import document_of
-from langchain_rag.document_transformers.base import LazyDocumentTransformer
-from langchain_rag.document_transformers.fingerprint import digest, fingerprint_of, is_ours
-from langchain_rag.document_transformers.identity import (
+from langchain_rag._identity import (
     NoIdentityError,
     class_of,
     declared_name,
+    digest,
     identity,
 )
+from langchain_rag.document_transformers.base import LazyDocumentTransformer
+from langchain_rag.document_transformers.fingerprint import fingerprint_of, is_ours
 from langchain_rag.document_transformers.metadata import reads_metadata
 from langchain_rag.document_transformers.nodes import Node, marked
 from langchain_rag.errors import ConfigurationError

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Final
 
+from langchain_rag._identity import declared_name
 from langchain_rag.document_transformers.asking import Asked, GetInput, Model, Piece, Prompt
-from langchain_rag.document_transformers.identity import declared_name
 from langchain_rag.document_transformers.llm import (
     LLMDocumentTransformer,
     check_positive,

@@ -28,6 +28,14 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import ensure_config
 
 from langchain_rag._flow import Flow, call_as, gather, pause
+from langchain_rag._identity import (
+    NoIdentityError,
+    class_of,
+    digest,
+    identity,
+    identity_of_model,
+    identity_of_prompt,
+)
 from langchain_rag.document_transformers._documents import made_of, name_of, shown
 from langchain_rag.document_transformers._groups import Group
 from langchain_rag.document_transformers.asking import (
@@ -41,14 +49,7 @@ from langchain_rag.document_transformers.asking import (
     text_of,
 )
 from langchain_rag.document_transformers.base import WindowTransformer
-from langchain_rag.document_transformers.fingerprint import digest, is_ours
-from langchain_rag.document_transformers.identity import (
-    NoIdentityError,
-    class_of,
-    identity,
-    identity_of_model,
-    identity_of_prompt,
-)
+from langchain_rag.document_transformers.fingerprint import is_ours
 from langchain_rag.document_transformers.overseeing import Overseer, overseer_of
 from langchain_rag.document_transformers.parsing import printable
 from langchain_rag.document_transformers.remembering import Memory, without_ours

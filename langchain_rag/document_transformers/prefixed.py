@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from langchain_rag._flow import Flow
+from langchain_rag._identity import class_of, declared_name, digest
 from langchain_rag._reserved import KIND, TRANSFORMER
 from langchain_rag.document_transformers._documents import made_of, name_of
 from langchain_rag.document_transformers._groups import Group
 from langchain_rag.document_transformers.base import WindowTransformer
 from langchain_rag.document_transformers.composition import as_lazy
-from langchain_rag.document_transformers.fingerprint import digest, fingerprint_of, is_ours
-from langchain_rag.document_transformers.identity import class_of, declared_name
+from langchain_rag.document_transformers.fingerprint import fingerprint_of, is_ours
 from langchain_rag.document_transformers.metadata import reads_metadata
 from langchain_rag.document_transformers.overseeing import overseer_of
 from langchain_rag.errors import ConfigurationError, TransformerError

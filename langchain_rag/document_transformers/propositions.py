@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 from typing import Any, ClassVar, Final
 
+from langchain_rag._identity import declared_name
 from langchain_rag.document_transformers._documents import name_of
 from langchain_rag.document_transformers.asking import Asked, GetInput, Model, Piece, Prompt
-from langchain_rag.document_transformers.identity import declared_name
 from langchain_rag.document_transformers.llm import (
     LLMDocumentTransformer,
     check_positive,

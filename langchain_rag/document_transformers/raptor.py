@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from langchain_core.embeddings import Embeddings
 
+from langchain_rag._identity import declared_name
 from langchain_rag.document_transformers._climbing import Climbing
 from langchain_rag.document_transformers._clustering import Clustering, SoftClustering
 from langchain_rag.document_transformers._summaries import Summaries
@@ -14,7 +15,6 @@ from langchain_rag.document_transformers._trees import Tree
 from langchain_rag.document_transformers.base import LazyDocumentTransformer, WindowTransformer
 from langchain_rag.document_transformers.composition import as_lazy
 from langchain_rag.document_transformers.fingerprint import fingerprint_of
-from langchain_rag.document_transformers.identity import declared_name
 from langchain_rag.document_transformers.metadata import reads_metadata
 from langchain_rag.document_transformers.overseeing import overseer_of
 from langchain_rag.embedding_cache.identity import identity_of_embeddings

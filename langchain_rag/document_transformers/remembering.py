@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any, Final
 from langchain_core.runnables import RunnableConfig
 
 from langchain_rag._flow import Flow, call, call_as
+from langchain_rag._identity import digest
 from langchain_rag.caches.variation_codec import CacheKey
 from langchain_rag.caches.variations import VariationCache
 from langchain_rag.document_transformers.asking import Asked, Piece
-from langchain_rag.document_transformers.fingerprint import digest
 from langchain_rag.document_transformers.overseeing import OVERSEER
 
 if TYPE_CHECKING:

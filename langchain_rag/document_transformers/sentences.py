@@ -7,15 +7,16 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar, Final, TypeAlias
 
 from langchain_rag._documents import document_of
-from langchain_rag.document_transformers._sentence_rules import ends_in
-from langchain_rag.document_transformers.base import LazyDocumentTransformer
-from langchain_rag.document_transformers.fingerprint import digest, is_ours
-from langchain_rag.document_transformers.identity import (
+from langchain_rag._identity import (
     NoIdentityError,
     class_of,
     declared_name,
+    digest,
     identity,
 )
+from langchain_rag.document_transformers._sentence_rules import ends_in
+from langchain_rag.document_transformers.base import LazyDocumentTransformer
+from langchain_rag.document_transformers.fingerprint import is_ours
 from langchain_rag.errors import ConfigurationError, TransformerError
 
 if TYPE_CHECKING:

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
 from langchain_core.documents import Document
 
+from langchain_rag._identity import class_of, declared_name, digest
 from langchain_rag.document_transformers._html import HTMLSections
 from langchain_rag.document_transformers._markdown import MarkdownSections
 from langchain_rag.document_transformers.base import LazyDocumentTransformer
-from langchain_rag.document_transformers.fingerprint import digest, fingerprint_of, is_ours
-from langchain_rag.document_transformers.identity import class_of, declared_name
+from langchain_rag.document_transformers.fingerprint import fingerprint_of, is_ours
 from langchain_rag.errors import ConfigurationError
 
 if TYPE_CHECKING:

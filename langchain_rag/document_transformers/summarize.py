@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Final
 
+from langchain_rag._identity import declared_name
 from langchain_rag.document_transformers.asking import Asked, Piece
-from langchain_rag.document_transformers.identity import declared_name
 from langchain_rag.document_transformers.llm import LLMDocumentTransformer, named_constructor
 from langchain_rag.document_transformers.parsing import summary_of
 

@@ -10,6 +10,7 @@ from langchain_core.prompts import PromptTemplate
 from langchain_core.runnables import Runnable, RunnableConfig
 from pydantic import BaseModel, Field
 
+from langchain_rag._identity import declared_name, identity_of_prompt
 from langchain_rag.document_transformers._documents import name_of
 from langchain_rag.document_transformers.asking import (
     Asked,
@@ -19,7 +20,6 @@ from langchain_rag.document_transformers.asking import (
     Prompt,
     text_of,
 )
-from langchain_rag.document_transformers.identity import declared_name, identity_of_prompt
 from langchain_rag.document_transformers.llm import (
     LLMDocumentTransformer,
     check_positive,

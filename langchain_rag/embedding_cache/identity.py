@@ -22,9 +22,8 @@ from urllib.parse import urlsplit, urlunsplit
 
 from pydantic import BaseModel, SecretBytes, SecretStr
 
+from langchain_rag._identity import NoIdentityError, class_of, digest, identity
 from langchain_rag.caches.figures import one_line
-from langchain_rag.document_transformers.fingerprint import digest
-from langchain_rag.document_transformers.identity import NoIdentityError, class_of, identity
 
 if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings

@@ -13,7 +13,7 @@ from typing import Any, Final
 from langchain_core.embeddings import Embeddings
 from typing_extensions import override
 
-from langchain_rag.document_transformers.identity import class_of, declared_name
+from langchain_rag._identity import class_of, declared_name
 from langchain_rag.errors import ConfigurationError
 
 __all__ = ["WordLlamaEmbeddings"]

@@ -32,7 +32,7 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from pydantic import PrivateAttr
 from typing_extensions import override
 
-from langchain_rag.document_transformers.identity import declared_name
+from langchain_rag._identity import declared_name
 from langchain_rag.testing.faults import InjectedFault
 
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.runnables import RunnableLambda
 from langchain_text_splitters import CharacterTextSplitter, RecursiveCharacterTextSplitter
 
+from langchain_rag._identity import declared_name
 from langchain_rag.document_transformers import (
     ContextualSplitter,
     CopyDocumentTransformer,
@@ -30,7 +31,6 @@ from langchain_rag.document_transformers import (
     fingerprint_of,
 )
 from langchain_rag.document_transformers.hierarchical import estimated_tokens
-from langchain_rag.document_transformers.identity import declared_name
 from langchain_rag.document_transformers.sentences import sentence_spans
 from langchain_rag.embedding_cache import identity_of_embeddings
 from langchain_rag.local import embeddings as local

@@ -16,6 +16,7 @@ from langchain_text_splitters import (
     RecursiveCharacterTextSplitter,
 )
 
+from langchain_rag._identity import NoIdentityError, identity
 from langchain_rag.document_transformers import (
     CopyDocumentTransformer,
     DocumentTransformerPipeline,
@@ -28,7 +29,6 @@ from langchain_rag.document_transformers import (
     fingerprint_of,
 )
 from langchain_rag.document_transformers.asking import text_of
-from langchain_rag.document_transformers.identity import NoIdentityError, identity
 
 LLM = FakeListChatModel(responses=["Is it?"])
 NAMELESS = GenericFakeChatModel(messages=iter([]))

@@ -1,10 +1,11 @@
-"""What stands for a value in a hash, in every process."""
+"""What stands for a value in a hash, in every process, and the hash."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import Enum
 from types import BuiltinFunctionType, FunctionType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, cast
@@ -22,6 +23,7 @@ __all__ = [
     "NoIdentityError",
     "class_of",
     "declared_name",
+    "digest",
     "identity",
     "identity_of_model",
     "identity_of_prompt",
@@ -190,3 +192,16 @@ def identity_of_model(model: Any) -> Any:
     if not parameters:
         raise NoIdentityError
     return {"class": class_of(cast("object", model)), "parameters": identity(parameters)}
+
+
+def digest(parts: Mapping[str, Any]) -> str:
+    """Return the hash of JSON-safe parts.
+
+    Args:
+        parts: What `identity` returned, by name.
+
+    Returns:
+        64 hex digits.
+    """
+    text = json.dumps(parts, sort_keys=True, ensure_ascii=True, allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()
