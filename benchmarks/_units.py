@@ -12,7 +12,7 @@ from langchain_text_splitters import RecursiveCharacterTextSplitter, TextSplitte
 from benchmarks._measures import Passage
 from benchmarks._minilm import tokenizer
 from benchmarks._retrieval_data import DataSet
-from langchain_rag.document_transformers.sentences import sentence_spans
+from langchain_rag.document_transformers.splitters.sentences import sentence_spans
 
 WINDOW = 3
 """Sentences on each side of the one that was found."""

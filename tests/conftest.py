@@ -13,8 +13,8 @@ from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
 from pytest_socket import disable_socket, enable_socket
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from langchain_rag.document_transformers.llm import LLMDocumentTransformer
-from langchain_rag.document_transformers.retrying import Retries
+from langchain_rag.document_transformers.llm.base import LLMDocumentTransformer
+from langchain_rag.document_transformers.llm.retries import Retries
 from langchain_rag.storage import create_engine
 from langchain_rag.testing import DRIVERS, CountingEmbeddings, Driver
 from tests import postgres

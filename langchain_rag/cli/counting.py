@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from langchain_core.embeddings import Embeddings
 from typing_extensions import override
 
-from langchain_rag.document_transformers.usage import ModelUsage
+from langchain_rag.document_transformers.llm.usage import ModelUsage
 
 if TYPE_CHECKING:
     from collections.abc import Callable

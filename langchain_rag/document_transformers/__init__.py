@@ -35,31 +35,30 @@ from langchain_rag.document_transformers.composition import (
     DocumentTransformerPipeline,
     DocumentTransformers,
 )
-from langchain_rag.document_transformers.contextual import ContextualSplitter
 from langchain_rag.document_transformers.copy import CopyDocumentTransformer
-from langchain_rag.document_transformers.fingerprint import fingerprint_of
-from langchain_rag.document_transformers.keywords import KeywordsTransformer
-from langchain_rag.document_transformers.metadata import reads_metadata
-from langchain_rag.document_transformers.nodes import Node, marked, node_of
-from langchain_rag.document_transformers.prefixed import Prefixed
-from langchain_rag.document_transformers.propositions import PropositionsTransformer
-from langchain_rag.document_transformers.questions import GenerateQuestionsTransformer
-from langchain_rag.document_transformers.reorder import LongContextReorder
-from langchain_rag.document_transformers.retrying import Retries
-from langchain_rag.document_transformers.structure import HEADINGS, HeadingSplitter
-from langchain_rag.document_transformers.summarize import SummarizeTransformer
-from langchain_rag.document_transformers.summarize_and_questions import (
+from langchain_rag.document_transformers.fingerprint import fingerprint_of, reads_metadata
+from langchain_rag.document_transformers.llm.contextual import ContextualSplitter
+from langchain_rag.document_transformers.llm.keywords import KeywordsTransformer
+from langchain_rag.document_transformers.llm.propositions import PropositionsTransformer
+from langchain_rag.document_transformers.llm.questions import GenerateQuestionsTransformer
+from langchain_rag.document_transformers.llm.retries import Retries
+from langchain_rag.document_transformers.llm.summarize import SummarizeTransformer
+from langchain_rag.document_transformers.llm.summarize_and_questions import (
     SummarizeAndQuestionsTransformer,
 )
+from langchain_rag.document_transformers.nodes import Node, marked, node_of
+from langchain_rag.document_transformers.prefixed import Prefixed
+from langchain_rag.document_transformers.reorder import LongContextReorder
+from langchain_rag.document_transformers.splitters.headings import HEADINGS, HeadingSplitter
 
 if TYPE_CHECKING:
-    from langchain_rag.document_transformers._clustering import Clustering, SoftClustering
-    from langchain_rag.document_transformers.document_summary import (
+    from langchain_rag.document_transformers.splitters.sentences import SentenceSplitter
+    from langchain_rag.document_transformers.trees.clustering import Clustering, SoftClustering
+    from langchain_rag.document_transformers.trees.document_summary import (
         DocumentSummaryTransformer,
     )
-    from langchain_rag.document_transformers.hierarchical import HierarchicalSplitter
-    from langchain_rag.document_transformers.raptor import RaptorTransformer
-    from langchain_rag.document_transformers.sentences import SentenceSplitter
+    from langchain_rag.document_transformers.trees.hierarchical import HierarchicalSplitter
+    from langchain_rag.document_transformers.trees.raptor import RaptorTransformer
 
 __all__ = [
     "HEADINGS",
@@ -97,10 +96,10 @@ __all__ = [
 
 __getattr__, __dir__ = _lazy.lazy(
     globals(),
-    Clustering="_clustering",
-    DocumentSummaryTransformer="document_summary",
-    HierarchicalSplitter="hierarchical",
-    RaptorTransformer="raptor",
-    SentenceSplitter="sentences",
-    SoftClustering="_clustering",
+    Clustering="trees.clustering",
+    DocumentSummaryTransformer="trees.document_summary",
+    HierarchicalSplitter="trees.hierarchical",
+    RaptorTransformer="trees.raptor",
+    SentenceSplitter="splitters.sentences",
+    SoftClustering="trees.clustering",
 )

@@ -1,4 +1,4 @@
-"""The base of this package's transformers: one method in, four forms out."""
+"""The base of this package's transformers: one method in, four forms out; and `+` and `|`."""
 
 from __future__ import annotations
 
@@ -19,24 +19,61 @@ from langchain_rag.document_transformers._groups import (
     groups_of,
     windows_of,
 )
-from langchain_rag.document_transformers.operators import Composable
-from langchain_rag.document_transformers.overseeing import overseer_of
+from langchain_rag.document_transformers.overseer import overseer_of
 from langchain_rag.errors import TransformerError
 
 if TYPE_CHECKING:
-    from collections.abc import (
-        AsyncGenerator,
-        AsyncIterable,
-        Iterator,
-        Sequence,
-    )
+    from collections.abc import AsyncGenerator, AsyncIterable, Iterator, Sequence
 
     from langchain_core.runnables import RunnableConfig
 
     from langchain_rag._flow import Flow
     from langchain_rag.document_transformers._groups import Group
+    from langchain_rag.document_transformers.composition import (
+        DocumentTransformerPipeline,
+        DocumentTransformers,
+    )
 
-__all__ = ["LazyDocumentTransformer", "WindowTransformer", "flow_of", "limit_of"]
+
+__all__ = ["Composable", "LazyDocumentTransformer", "WindowTransformer", "flow_of", "limit_of"]
+
+
+class Composable(BaseDocumentTransformer):
+    """Composes with any `BaseDocumentTransformer` on either side.
+
+    `a + b` is `DocumentTransformers([a, b])`, side by side in reading order; `a | b` is
+    `DocumentTransformerPipeline([a, b])`, in sequence.
+    """
+
+    def __add__(self, other: BaseDocumentTransformer) -> DocumentTransformers:
+        return _side_by_side(self, other)
+
+    def __radd__(self, other: BaseDocumentTransformer) -> DocumentTransformers:
+        return _side_by_side(other, self)
+
+    def __or__(self, other: BaseDocumentTransformer) -> DocumentTransformerPipeline:
+        return _in_sequence(self, other)
+
+    def __ror__(self, other: BaseDocumentTransformer) -> DocumentTransformerPipeline:
+        return _in_sequence(other, self)
+
+
+# What composes imports what it is composed into, which is itself composable.
+def _side_by_side(*members: BaseDocumentTransformer) -> DocumentTransformers:
+    from langchain_rag.document_transformers.composition import (  # noqa: PLC0415 - a cycle
+        DocumentTransformers,
+    )
+
+    return DocumentTransformers(members)
+
+
+def _in_sequence(*members: BaseDocumentTransformer) -> DocumentTransformerPipeline:
+    from langchain_rag.document_transformers.composition import (  # noqa: PLC0415 - a cycle
+        DocumentTransformerPipeline,
+    )
+
+    return DocumentTransformerPipeline(members)
+
 
 MAX_CONCURRENCY: Final = 16
 """Calls in flight where the caller's config says nothing: a bound that servers bear."""

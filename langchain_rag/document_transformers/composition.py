@@ -12,9 +12,12 @@ from langchain_rag._identity import declared_name
 from langchain_rag.document_transformers._documents import CARRIED, made_of, shown
 from langchain_rag.document_transformers._groups import Group
 from langchain_rag.document_transformers.base import LazyDocumentTransformer, WindowTransformer
-from langchain_rag.document_transformers.fingerprint import digest_of_members, fingerprint_of
-from langchain_rag.document_transformers.metadata import reads_metadata
-from langchain_rag.document_transformers.overseeing import overseer_of
+from langchain_rag.document_transformers.fingerprint import (
+    digest_of_members,
+    fingerprint_of,
+    reads_metadata,
+)
+from langchain_rag.document_transformers.overseer import overseer_of
 from langchain_rag.errors import ConfigurationError
 
 if TYPE_CHECKING:

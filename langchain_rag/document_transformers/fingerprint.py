@@ -1,4 +1,4 @@
-"""What identifies the results of a transformer, across processes.
+"""What a transformer says of itself: what identifies its results, and what it reads.
 
 Two transformers with the same fingerprint give results that may stand for each other. Where
 a part has no dependable identity (a lambda, a client object, a model that does not say what
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
     from langchain_core.documents import BaseDocumentTransformer
 
-__all__ = ["fingerprint_of"]
+
+__all__ = ["fingerprint_of", "reads_metadata"]
 
 _TRUSTED = "langchain_text_splitters"
 
@@ -90,3 +91,26 @@ def is_ours(transformer: object) -> bool:
         Whether its class is in `langchain_rag`.
     """
     return type(transformer).__module__.split(".")[0] == "langchain_rag"
+
+
+def reads_metadata(transformer: BaseDocumentTransformer) -> bool:
+    """Tell whether other metadata may make other texts.
+
+    A transformer answers for itself with a `reads_metadata` attribute. LangChain's text
+    splitters read the text only. Any other class may do anything.
+
+    Args:
+        transformer: Any `BaseDocumentTransformer`.
+
+    Returns:
+        False where the texts it makes depend on nothing but the text it is given.
+
+    Example:
+        >>> from langchain_text_splitters import CharacterTextSplitter
+        >>> reads_metadata(CharacterTextSplitter())
+        False
+    """
+    own: object = getattr(transformer, "reads_metadata", None)
+    if isinstance(own, bool):
+        return own
+    return type(transformer).__module__.split(".")[0] != "langchain_text_splitters"

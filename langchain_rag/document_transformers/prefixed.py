@@ -11,9 +11,12 @@ from langchain_rag.document_transformers._documents import made_of, name_of
 from langchain_rag.document_transformers._groups import Group
 from langchain_rag.document_transformers.base import WindowTransformer
 from langchain_rag.document_transformers.composition import as_lazy
-from langchain_rag.document_transformers.fingerprint import fingerprint_of, is_ours
-from langchain_rag.document_transformers.metadata import reads_metadata
-from langchain_rag.document_transformers.overseeing import overseer_of
+from langchain_rag.document_transformers.fingerprint import (
+    fingerprint_of,
+    is_ours,
+    reads_metadata,
+)
+from langchain_rag.document_transformers.overseer import overseer_of
 from langchain_rag.errors import ConfigurationError, TransformerError
 
 if TYPE_CHECKING:

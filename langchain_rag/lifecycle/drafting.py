@@ -9,7 +9,7 @@ from langchain_core.runnables import RunnableConfig
 
 from langchain_rag._flow import Flow
 from langchain_rag.document_transformers import reads_metadata
-from langchain_rag.document_transformers.overseeing import Overseer
+from langchain_rag.document_transformers.overseer import Overseer
 from langchain_rag.errors import RAGError
 from langchain_rag.lifecycle import tracing
 from langchain_rag.lifecycle.drafts import DraftChunk, draft_chunks

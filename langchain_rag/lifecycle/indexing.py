@@ -13,7 +13,7 @@ from langchain_core.indexing import RecordManager
 from langchain_core.runnables.config import merge_configs
 
 from langchain_rag._flow import Flow
-from langchain_rag.document_transformers.usage import ModelUsage
+from langchain_rag.document_transformers.llm.usage import ModelUsage
 from langchain_rag.embedding_cache import CachedEmbeddings, EmbeddingTally, tallying
 from langchain_rag.errors import (
     InvalidDocumentError,

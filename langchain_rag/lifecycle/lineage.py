@@ -19,7 +19,7 @@ from langchain_rag._documents import copied, document_of
 from langchain_rag._flow import Flow, call
 from langchain_rag._reserved import LINEAGE
 from langchain_rag.document_transformers.base import flow_of
-from langchain_rag.document_transformers.overseeing import Overseer
+from langchain_rag.document_transformers.overseer import Overseer
 from langchain_rag.errors import TransformerError
 
 Numbered: TypeAlias = Mapping[int, Document]

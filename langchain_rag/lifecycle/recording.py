@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Literal
 
 from langchain_rag._flow import Flow
-from langchain_rag.document_transformers.overseeing import Overseer
+from langchain_rag.document_transformers.overseer import Overseer
 from langchain_rag.lifecycle.index_report import (
     IndexEvent,
     IndexFailure,

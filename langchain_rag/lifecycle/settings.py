@@ -10,7 +10,7 @@ from langchain_core.runnables import RunnableConfig
 
 from langchain_rag.caches.variations import VariationCache
 from langchain_rag.document_transformers.base import limit_of
-from langchain_rag.document_transformers.remembering import REFRESH, VARIATION_CACHE
+from langchain_rag.document_transformers.llm.memory import REFRESH, VARIATION_CACHE
 from langchain_rag.errors import ConfigurationError
 from langchain_rag.lifecycle.batches import BATCH_SIZE
 

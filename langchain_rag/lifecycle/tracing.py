@@ -18,7 +18,7 @@ from langchain_core.runnables.config import (
 )
 
 from langchain_rag._flow import Flow, call
-from langchain_rag.document_transformers.usage import ModelUsage
+from langchain_rag.document_transformers.llm.usage import ModelUsage
 from langchain_rag.lifecycle.sources import SourceDocument
 
 _NAME = "import_document"

@@ -13,7 +13,7 @@ from typing_extensions import override
 from langchain_rag._documents import document_of
 from langchain_rag._flow import Flow
 from langchain_rag._reserved import MATCH
-from langchain_rag.document_transformers.sentences import SentenceSplitter
+from langchain_rag.document_transformers.splitters.sentences import SentenceSplitter
 from langchain_rag.errors import ConfigurationError
 from langchain_rag.lifecycle import codec
 from langchain_rag.retrievers._base import RAGRetriever

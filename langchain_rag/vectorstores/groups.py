@@ -17,7 +17,7 @@ from langchain_rag.lifecycle.grouping import Grouping, Membership, Refreshed, Wa
 from langchain_rag.lifecycle.sources import check_id, check_list
 
 if TYPE_CHECKING:
-    from langchain_rag.document_transformers.raptor import RaptorTransformer
+    from langchain_rag.document_transformers.trees.raptor import RaptorTransformer
     from langchain_rag.vectorstores.rag import RAGVectorStore
 
 __all__ = ["SummaryGroup"]
@@ -60,7 +60,7 @@ class SummaryGroup:
         >>> from langchain_core.vectorstores import InMemoryVectorStore
         >>> from langchain_text_splitters import CharacterTextSplitter
         >>> from langchain_rag import RAGVectorStore
-        >>> from langchain_rag.document_transformers.raptor import RaptorTransformer
+        >>> from langchain_rag.document_transformers.trees.raptor import RaptorTransformer
         >>> embeddings = DeterministicFakeEmbedding(size=8)
         >>> rag = RAGVectorStore(
         ...     vectorstore=InMemoryVectorStore(embeddings),

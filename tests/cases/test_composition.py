@@ -37,9 +37,11 @@ from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
 from langchain_text_splitters import CharacterTextSplitter
 
 from langchain_rag.document_transformers import CopyDocumentTransformer, LongContextReorder
-from langchain_rag.document_transformers.document_summary import DocumentSummaryTransformer
-from langchain_rag.document_transformers.hierarchical import HierarchicalSplitter
-from langchain_rag.document_transformers.sentences import SentenceSplitter
+from langchain_rag.document_transformers.splitters.sentences import SentenceSplitter
+from langchain_rag.document_transformers.trees.document_summary import (
+    DocumentSummaryTransformer,
+)
+from langchain_rag.document_transformers.trees.hierarchical import HierarchicalSplitter
 from langchain_rag.retrievers.auto_merging import AutoMergingRetriever
 from langchain_rag.retrievers.hierarchical import HierarchicalRetriever
 from langchain_rag.retrievers.hybrid import HybridRetriever

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from langchain_rag.document_transformers.hierarchical import HierarchicalSplitter
-from langchain_rag.document_transformers.sentences import SentenceSplitter
+from langchain_rag.document_transformers.splitters.sentences import SentenceSplitter
+from langchain_rag.document_transformers.trees.hierarchical import HierarchicalSplitter
 from langchain_rag.retrievers.auto_merging import AutoMergingRetriever
 from langchain_rag.testing import Driver, ScriptedTransformer
 from tests.cases.ways import (

@@ -9,7 +9,9 @@ from langchain_core.stores import InMemoryByteStore, InMemoryStore
 from langchain_core.vectorstores import InMemoryVectorStore
 
 from langchain_rag.document_transformers import ByteStoreVariationCache
-from langchain_rag.document_transformers.document_summary import DocumentSummaryTransformer
+from langchain_rag.document_transformers.trees.document_summary import (
+    DocumentSummaryTransformer,
+)
 from langchain_rag.errors import TransformerError
 from langchain_rag.testing import Driver, audit
 from langchain_rag.vectorstores import RAGVectorStore

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from langchain_rag.document_transformers.sentences import SentenceSplitter
+from langchain_rag.document_transformers.splitters.sentences import SentenceSplitter
 from langchain_rag.retrievers.sentence_window import SentenceWindowRetriever
 from langchain_rag.testing import Driver
 from tests.cases.ways import (

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from langchain_core.documents import Document
 from langchain_text_splitters import CharacterTextSplitter
 
-from langchain_rag.document_transformers.raptor import RaptorTransformer
+from langchain_rag.document_transformers.trees.raptor import RaptorTransformer
 from langchain_rag.testing import CountingEmbeddings, ScriptedChatModel
 
 COLOURS = ("red", "green", "blue", "grey", "pink", "white")

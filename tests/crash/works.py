@@ -20,9 +20,11 @@ from langchain_rag.document_transformers import (
     marked,
 )
 from langchain_rag.document_transformers.base import LazyDocumentTransformer
-from langchain_rag.document_transformers.document_summary import DocumentSummaryTransformer
-from langchain_rag.document_transformers.hierarchical import HierarchicalSplitter
-from langchain_rag.document_transformers.sentences import SentenceSplitter
+from langchain_rag.document_transformers.splitters.sentences import SentenceSplitter
+from langchain_rag.document_transformers.trees.document_summary import (
+    DocumentSummaryTransformer,
+)
+from langchain_rag.document_transformers.trees.hierarchical import HierarchicalSplitter
 from langchain_rag.embedding_cache import ByteStoreEmbeddingCache
 from langchain_rag.storage import InMemoryRecordManager
 from langchain_rag.testing import (

@@ -16,7 +16,7 @@ from langchain_rag.document_transformers import (
     CacheKey,
     GenerateQuestionsTransformer,
 )
-from langchain_rag.document_transformers.remembering import VARIATION_CACHE
+from langchain_rag.document_transformers.llm.memory import VARIATION_CACHE
 from langchain_rag.embedding_cache import ByteStoreEmbeddingCache
 from langchain_rag.storage import SQLEmbeddingCache, SQLVariationCache, create_engine
 from langchain_rag.testing import ScriptedChatModel

@@ -21,8 +21,8 @@ from langchain_core.prompts import BasePromptTemplate
 import langchain_rag
 from langchain_rag._identity import NoIdentityError, class_of, identity
 from langchain_rag.document_transformers import SentenceSplitter, fingerprint_of
-from langchain_rag.document_transformers._summaries import Summaries
-from langchain_rag.document_transformers.asking import context_of
+from langchain_rag.document_transformers.llm.calls import context_of
+from langchain_rag.document_transformers.trees.summaries import Summaries
 from tests.golden.test_fingerprints import TRANSFORMERS
 
 HASHED = (BaseDocumentTransformer, BaseLanguageModel, BasePromptTemplate, Embeddings, Enum)

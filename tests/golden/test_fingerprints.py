@@ -30,8 +30,8 @@ from langchain_rag.document_transformers import (
     SummarizeTransformer,
     fingerprint_of,
 )
-from langchain_rag.document_transformers.hierarchical import estimated_tokens
-from langchain_rag.document_transformers.sentences import sentence_spans
+from langchain_rag.document_transformers.splitters.sentences import sentence_spans
+from langchain_rag.document_transformers.trees.hierarchical import estimated_tokens
 from langchain_rag.embedding_cache import identity_of_embeddings
 from langchain_rag.local import embeddings as local
 from langchain_rag.testing import ScriptedChatModel

@@ -17,8 +17,8 @@ from pydantic import SecretStr
 
 from langchain_rag import RAGVectorStore
 from langchain_rag.document_transformers import ByteStoreVariationCache, SummarizeTransformer
-from langchain_rag.document_transformers._model_errors import chain_of, names_of
-from langchain_rag.document_transformers.retrying import Retries, is_transient, retry_after
+from langchain_rag.document_transformers.llm.model_errors import chain_of, names_of
+from langchain_rag.document_transformers.llm.retries import Retries, is_transient, retry_after
 from langchain_rag.errors import TransformerError
 from langchain_rag.testing import CountingEmbeddings, audit
 from tests.model_server import ModelServer, Reset, Stall, Status, refusal

@@ -28,7 +28,7 @@ from langchain_rag.document_transformers import (
     SummarizeTransformer,
     fingerprint_of,
 )
-from langchain_rag.document_transformers.asking import text_of
+from langchain_rag.document_transformers.llm.calls import text_of
 
 LLM = FakeListChatModel(responses=["Is it?"])
 NAMELESS = GenericFakeChatModel(messages=iter([]))

@@ -12,7 +12,7 @@ from langchain_core.runnables import RunnableConfig
 
 from langchain_rag._flow import arun, run
 from langchain_rag._reserved import LINEAGE
-from langchain_rag.document_transformers.overseeing import OVERSEER, Overseer
+from langchain_rag.document_transformers.overseer import OVERSEER, Overseer
 from langchain_rag.errors import TransformerError
 from langchain_rag.lifecycle import lineage
 from langchain_rag.testing import Driver

@@ -12,8 +12,8 @@ from langchain_core.vectorstores import InMemoryVectorStore
 
 from langchain_rag.document_transformers import marked
 from langchain_rag.document_transformers.base import LazyDocumentTransformer
-from langchain_rag.document_transformers.hierarchical import HierarchicalSplitter
 from langchain_rag.document_transformers.nodes import Node
+from langchain_rag.document_transformers.trees.hierarchical import HierarchicalSplitter
 from langchain_rag.errors import ConfigurationError
 from langchain_rag.retrievers.auto_merging import AutoMergingRetriever
 from langchain_rag.testing import ScriptedTransformer, audit

@@ -12,8 +12,10 @@ from langchain_core.vectorstores import InMemoryVectorStore
 
 from langchain_rag.document_transformers import CopyDocumentTransformer, marked
 from langchain_rag.document_transformers.base import LazyDocumentTransformer
-from langchain_rag.document_transformers.document_summary import DocumentSummaryTransformer
 from langchain_rag.document_transformers.nodes import Node
+from langchain_rag.document_transformers.trees.document_summary import (
+    DocumentSummaryTransformer,
+)
 from langchain_rag.retrievers.hierarchical import HierarchicalRetriever
 from langchain_rag.testing import (
     InjectedFault,

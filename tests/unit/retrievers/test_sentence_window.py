@@ -11,7 +11,7 @@ from langchain_core.stores import InMemoryStore
 from langchain_core.vectorstores import InMemoryVectorStore
 
 from langchain_rag.document_transformers import CopyDocumentTransformer, SummarizeTransformer
-from langchain_rag.document_transformers.sentences import SentenceSplitter
+from langchain_rag.document_transformers.splitters.sentences import SentenceSplitter
 from langchain_rag.errors import ConfigurationError
 from langchain_rag.retrievers.sentence_window import SentenceWindowRetriever
 from langchain_rag.testing import (
