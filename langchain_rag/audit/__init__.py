@@ -4,7 +4,6 @@
 """
 
 from langchain_rag.audit.findings import Finding, FindingKind
-from langchain_rag.audit.reports import RepairReport, VerifyReport
-from langchain_rag.audit.stats_report import StatsReport
+from langchain_rag.audit.reports import RepairReport, StatsReport, VerifyReport
 
 __all__ = ["Finding", "FindingKind", "RepairReport", "StatsReport", "VerifyReport"]

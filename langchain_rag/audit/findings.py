@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from langchain_rag.audit._plain import plain
+from langchain_rag.audit.printing import plain
 
 
 class FindingKind(StrEnum):

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 
 from langchain_rag._flow import Flow
-from langchain_rag.audit._rows import Owner
 from langchain_rag.audit.findings import ROWS, Finding
-from langchain_rag.audit.looking import BATCH, Parts
+from langchain_rag.audit.rows import Owner
+from langchain_rag.audit.scan import BATCH, Parts
 from langchain_rag.lifecycle.batches import batched
 from langchain_rag.lifecycle.manifest import ChunkEntry, Intent, Manifest
 from langchain_rag.lifecycle.records import ChunkRecord

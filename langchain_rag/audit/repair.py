@@ -21,13 +21,13 @@ from functools import partial
 from typing import Final
 
 from langchain_rag._flow import Flow
-from langchain_rag.audit.examine import kinds_of
+from langchain_rag.audit.checks import kinds_of
 from langchain_rag.audit.findings import ORPHANS, ROWS, TRACKING, Finding, FindingKind
-from langchain_rag.audit.looking import Intents, Parts, in_groups, views_of
-from langchain_rag.audit.mending import Mending, doubtful, mend
+from langchain_rag.audit.fixes import Mending, doubtful, mend
 from langchain_rag.audit.owners import named_by
+from langchain_rag.audit.recheck import confirmed
 from langchain_rag.audit.reports import RepairReport
-from langchain_rag.audit.second_look import confirmed
+from langchain_rag.audit.scan import Intents, Parts, in_groups, views_of
 from langchain_rag.audit.tracking import track
 from langchain_rag.audit.verify import verify
 from langchain_rag.errors import ConcurrentWriteError

@@ -1,14 +1,78 @@
-"""What `verify()` and `repair()` return."""
+"""What `verify()`, `repair()` and `stats()` return: reports that print as lines and a table."""
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
+from html import escape
+from typing import Any
 
-from langchain_rag.audit._report import Report
-from langchain_rag.audit._tables import MAX_ROWS, Table
 from langchain_rag.audit.findings import Finding, FindingKind
+from langchain_rag.audit.printing import MAX_ROWS, Table, plain
+
+
+class Report:
+    """Something that prints as a line and a table, also in a notebook."""
+
+    __slots__ = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing is left to do."""
+        raise NotImplementedError
+
+    @property
+    def summary(self) -> str:
+        """Everything in a line."""
+        raise NotImplementedError
+
+    @property
+    def counts(self) -> dict[FindingKind, int]:
+        """How many findings there are of each kind; none where nothing is judged."""
+        return {}
+
+    @property
+    def notes(self) -> list[str]:
+        """What else one should know, a sentence each."""
+        return []
+
+    @property
+    def table(self) -> Table | None:
+        """The details, None where there are none."""
+        raise NotImplementedError
+
+    @property
+    def explained(self) -> list[str]:
+        """What the kinds of findings mean, a line each."""
+        return []
+
+    @property
+    def lines(self) -> list[str]:
+        """All that stands above the table, safe to print: summary, notes, what kinds mean."""
+        return [plain(line) for line in (self.summary, *self.notes, *self.explained)]
+
+    def __str__(self) -> str:
+        table = self.table
+        parts = [*self.lines, *([] if table is None else ["", table.text()])]
+        return "\n".join(parts)
+
+    def _repr_html_(self) -> str:
+        table = self.table
+        first, *rest = self.lines
+        lines = [f"<p><b>{escape(first)}</b></p>", *(f"<p>{escape(line)}</p>" for line in rest)]
+        return "".join([*lines, *([] if table is None else [table.html()])])
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return all of it as plain values, which JSON can say."""
+        made: dict[str, Any] = asdict(self)  # type: ignore[call-overload]
+        said = {"ok": self.ok, "summary": self.summary, "notes": self.notes}
+        return {**said, "counts": self.counts, **made}
+
+    def json(self) -> str:
+        """Return all of it as JSON."""
+        return json.dumps(self.as_dict(), indent=2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,3 +248,74 @@ def _table(findings: Sequence[Finding]) -> Table | None:
     ]
     header = ("kind", "document", "key", "detail")
     return Table(header, Table.of(header, rows).rows, len(findings))
+
+
+@dataclass(frozen=True, slots=True)
+class StatsReport(Report):
+    """What is stored, as `stats()` counts it.
+
+    Attributes:
+        documents: Source documents.
+        sources: Distinct sources.
+        chunks: Chunks.
+        variations: Variations of each kind.
+        current: Documents made by this store's transformers.
+        foreign: Documents made by others.
+        unknown: Documents for which that cannot be told.
+        doubtful: Documents that the next import makes again, after a crash or a repair.
+        unfinished: Changes that are under way or were interrupted.
+        unreadable: Manifests that are corrupt; `verify()` says which.
+        characters: Length of all chunks.
+        rows: Rows of this store in the vector store, None where it cannot list.
+        foreign_rows: Rows of the vector store that are not langchain-rag's.
+        seconds: How long it took.
+    """
+
+    documents: int
+    sources: int
+    chunks: int
+    variations: dict[str, int]
+    current: int
+    foreign: int
+    unknown: int
+    doubtful: int
+    unfinished: int
+    unreadable: int
+    characters: int
+    rows: int | None
+    foreign_rows: int
+    seconds: float = field(compare=False)
+
+    @property
+    def ok(self) -> bool:
+        """True: it counts, and judges nothing."""
+        return True
+
+    @property
+    def summary(self) -> str:
+        """Everything in a line."""
+        return (
+            f"{self.documents:,} documents of {self.sources:,} sources, "
+            f"{self.chunks:,} chunks, {sum(self.variations.values()):,} variations"
+        )
+
+    @property
+    def table(self) -> Table:
+        """The numbers."""
+        kinds = sorted(self.variations.items())
+        lines: list[tuple[object, ...]] = [
+            ("documents", f"{self.documents:,}"),
+            ("- by this store's transformers", f"{self.current:,}"),
+            ("- by other transformers", f"{self.foreign:,}"),
+            ("- by transformers without a fingerprint", f"{self.unknown:,}"),
+            ("- to be made again by the next import", f"{self.doubtful:,}"),
+            ("sources", f"{self.sources:,}"),
+            ("chunks", f"{self.chunks:,}"),
+            ("characters of chunks", f"{self.characters:,}"),
+            ("rows", "cannot be listed" if self.rows is None else f"{self.rows:,}"),
+            ("rows that are not langchain-rag's", f"{self.foreign_rows:,}"),
+            ("unfinished changes", f"{self.unfinished:,}"),
+            ("corrupt manifests", f"{self.unreadable:,}"),
+            *((f"variations: {kind}", f"{number:,}") for kind, number in kinds),
+        ]
+        return Table.of(("what", "number"), lines)

@@ -6,8 +6,8 @@ import time
 from collections import Counter
 
 from langchain_rag._flow import Flow
-from langchain_rag.audit.looking import BATCH, Parts, in_groups
-from langchain_rag.audit.stats_report import StatsReport
+from langchain_rag.audit.reports import StatsReport
+from langchain_rag.audit.scan import BATCH, Parts, in_groups
 from langchain_rag.lifecycle.batches import batched
 from langchain_rag.lifecycle.manifest import Manifest
 from langchain_rag.lifecycle.repository import Corrupt

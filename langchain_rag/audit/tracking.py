@@ -8,7 +8,7 @@ from typing import Final
 
 from langchain_rag._flow import Flow, call
 from langchain_rag.audit.findings import Finding, FindingKind
-from langchain_rag.audit.looking import Parts
+from langchain_rag.audit.scan import Parts
 from langchain_rag.lifecycle.repository import Corrupt
 
 _OF_INDEX: Final = re.compile(r"[0-9a-f]{64}")

@@ -7,18 +7,18 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from langchain_rag._flow import Flow
-from langchain_rag.audit._rows import Listing, Owner
 from langchain_rag.audit.findings import Finding, FindingKind
-from langchain_rag.audit.looking import (
+from langchain_rag.audit.owners import owners_of
+from langchain_rag.audit.recheck import confirmed
+from langchain_rag.audit.reports import VerifyReport
+from langchain_rag.audit.rows import Listing, Owner
+from langchain_rag.audit.scan import (
     BATCH,
     Intents,
     Parts,
     in_groups,
     views_of,
 )
-from langchain_rag.audit.owners import owners_of
-from langchain_rag.audit.reports import VerifyReport
-from langchain_rag.audit.second_look import confirmed
 from langchain_rag.audit.tracking import differences, tracked_by
 from langchain_rag.lifecycle.batches import batched
 from langchain_rag.lifecycle.repository import Corrupt

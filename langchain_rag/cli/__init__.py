@@ -88,7 +88,7 @@ def _named(arguments: argparse.Namespace) -> str:
 
 
 def _failed(message: str, code: int = 1) -> int:
-    from langchain_rag.audit._plain import plain  # noqa: PLC0415 - not for --help
+    from langchain_rag.audit.printing import plain  # noqa: PLC0415 - not for --help
 
     lines = [plain(line) for line in message.split("\n")]
     print("langchain-rag: " + "\n".join(lines), file=sys.stderr)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from langchain_core.indexing import RecordManager
 
     from langchain_rag import RAGVectorStore
-    from langchain_rag.audit._report import Report
+    from langchain_rag.audit.reports import Report
 
 __all__ = ["run"]
 

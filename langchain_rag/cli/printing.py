@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from langchain_rag.audit._report import Report
+    from langchain_rag.audit.reports import Report
 
 __all__ = ["printed", "shown"]
 

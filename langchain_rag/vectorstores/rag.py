@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncEngine
 
     from langchain_rag.audit import RepairReport, StatsReport, VerifyReport
-    from langchain_rag.audit.looking import Parts
+    from langchain_rag.audit.scan import Parts
     from langchain_rag.retrievers import HybridRetriever, LexicalRetriever
     from langchain_rag.storage import FullText
 
@@ -1033,7 +1033,7 @@ class RAGVectorStore(VectorStore):
 
     def _parts(self, record_manager: RecordManager | None = None) -> Parts:
         """Return what an audit looks at."""
-        from langchain_rag.audit.looking import Parts  # noqa: PLC0415 - seldom needed
+        from langchain_rag.audit.scan import Parts  # noqa: PLC0415 - seldom needed
 
         given = checked_record_manager(record_manager)
         return Parts(self._lifecycle, given or self.record_manager)

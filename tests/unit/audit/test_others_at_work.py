@@ -15,7 +15,7 @@ from langchain_rag._flow import Flow, Operation, run
 from langchain_rag._flow.drivers import performed
 from langchain_rag._reserved import DOCUMENT
 from langchain_rag.audit import FindingKind
-from langchain_rag.audit import second_look as second_look_module
+from langchain_rag.audit import recheck as recheck_module
 from langchain_rag.audit.repair import repair
 from langchain_rag.audit.verify import verify
 from langchain_rag.errors import ConcurrentWriteError
@@ -89,7 +89,7 @@ async def interleaved(
 
 @pytest.fixture(autouse=True)
 def _no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(second_look_module, "PAUSES", (0.0, 0.0, 0.0))
+    monkeypatch.setattr(recheck_module, "PAUSES", (0.0, 0.0, 0.0))
 
 
 def flow_of(rag: RAGVectorStore, what: str) -> Flow[Any]:

@@ -222,7 +222,7 @@ def unknown(monkeypatch: pytest.MonkeyPatch) -> None:
     def backend_of(store: object) -> Backend:
         return Backend("unknown") if isinstance(store, Unlistable) else known(store)
 
-    for module in ("audit._rows", "lifecycle.rows"):
+    for module in ("audit.rows", "lifecycle.rows"):
         monkeypatch.setattr(f"langchain_rag.{module}.backend_of", backend_of)
 
 
@@ -291,7 +291,7 @@ async def test_doubled_rows(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
             yield from [(id_, row["metadata"])] * (2 if id_ in store.twice else 1)
 
     monkeypatch.setattr(
-        "langchain_rag.audit._rows.backend_of", lambda _: Backend("doubled", rows=rows)
+        "langchain_rag.audit.rows.backend_of", lambda _: Backend("doubled", rows=rows)
     )
     rag = RAGVectorStore(vectorstore=store, docstore=lab.world.docs, **transformers())
     report = await lab.driver(rag, "verify")
@@ -343,7 +343,6 @@ async def test_a_failure_of_the_vector_store_is_raised(lab: Lab) -> None:
 async def test_rows_come_by_pages_from_a_store_that_is_asynchronous(
     driver: Driver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from langchain_rag.audit import _rows
     from langchain_rag.backends import Backend
 
     lab = Lab(driver)
@@ -361,8 +360,8 @@ async def test_rows_come_by_pages_from_a_store_that_is_asynchronous(
             yield row
 
     known = Backend("known", rows=rows, arows=arows)
-    monkeypatch.setattr(_rows, "backend_of", lambda _: known)
-    monkeypatch.setattr(_rows, "PAGE", 5)
+    monkeypatch.setattr("langchain_rag.audit.rows.backend_of", lambda _: known)
+    monkeypatch.setattr("langchain_rag.audit.rows.PAGE", 5)
     report = await lab.verify()
     assert (report.ok, report.rows) == (True, 18)
     assert asked[0] == driver.name
@@ -373,11 +372,11 @@ async def test_rows_come_by_pages_from_a_store_that_is_asynchronous(
 async def test_batches_are_small_and_lose_nothing(
     lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from langchain_rag.audit import looking, repair, second_look, verify
+    from langchain_rag.audit import recheck, repair, scan, verify
 
-    for module in (looking, repair, second_look, verify):
+    for module in (scan, repair, recheck, verify):
         monkeypatch.setattr(module, "BATCH", 1)
-    monkeypatch.setattr(looking, "MAX_CHUNKS", 1)
+    monkeypatch.setattr(scan, "MAX_CHUNKS", 1)
     assert (await lab.verify()).ok
     lab.world.rows.store.clear()
     assert (await lab.verify()).counts == {FindingKind.MISSING_ROW: 18}

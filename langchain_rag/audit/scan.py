@@ -9,8 +9,8 @@ from typing import Final
 from langchain_core.indexing import RecordManager
 
 from langchain_rag._flow import Flow
-from langchain_rag.audit._rows import Found, Listing, Rows
-from langchain_rag.audit.examine import Expectations, View
+from langchain_rag.audit.checks import Expectations, View
+from langchain_rag.audit.rows import Found, Listing, Rows
 from langchain_rag.lifecycle import claims
 from langchain_rag.lifecycle.manifest import Intent, Manifest
 from langchain_rag.lifecycle.repository import Corrupt, Repository

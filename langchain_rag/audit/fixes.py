@@ -9,7 +9,7 @@ from typing import Any, Final
 from langchain_core.documents import Document
 
 from langchain_rag._reserved import KIND, TRANSFORMER, without_reserved
-from langchain_rag.audit.examine import Expectations, View, kinds_of
+from langchain_rag.audit.checks import Expectations, View, kinds_of
 from langchain_rag.audit.findings import FindingKind
 from langchain_rag.lifecycle import codec
 from langchain_rag.lifecycle.drafts import DraftChunk

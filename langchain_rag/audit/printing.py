@@ -1,4 +1,4 @@
-"""Tables as text and as HTML; no I/O."""
+"""What reports are printed with: texts of others made safe, and tables; no I/O."""
 
 from __future__ import annotations
 
@@ -8,7 +8,29 @@ from html import escape
 from itertools import islice
 from typing import Final
 
-from langchain_rag.audit._plain import plain
+
+def plain(text: str) -> str:
+    r"""Escape what is no visible character, such as what moves a terminal's cursor.
+
+    Ids and metadata are anybody's: with an escape sequence, a line break or a mark that turns
+    the direction of writing they could make a report say what is not so.
+
+    Args:
+        text: Any text.
+
+    Returns:
+        One line in which all characters can be seen.
+
+    Example:
+        >>> print(plain("a\x1b[31m b\nc \u202e"))
+        a\x1b[31m b\nc \u202e
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape").decode() for char in text
+    )
+
 
 MAX_ROWS: Final = 20
 """Rows of a table that are shown."""

@@ -19,16 +19,16 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from langchain_rag._flow import Flow, call
-from langchain_rag.audit._rows import Owner
 from langchain_rag.audit.findings import ORPHANS, ROWS, TRACKING, Finding, FindingKind
-from langchain_rag.audit.looking import (
+from langchain_rag.audit.owners import names, nobodys
+from langchain_rag.audit.rows import Owner
+from langchain_rag.audit.scan import (
     BATCH,
     Intents,
     Parts,
     in_groups,
     views_of,
 )
-from langchain_rag.audit.owners import names, nobodys
 from langchain_rag.audit.tracking import still_different
 from langchain_rag.lifecycle.batches import batched
 from langchain_rag.lifecycle.manifest import Manifest

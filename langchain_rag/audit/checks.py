@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from langchain_core.documents import Document
 
-from langchain_rag.audit._rows import Owner
 from langchain_rag.audit.findings import Finding, FindingKind
+from langchain_rag.audit.rows import Owner
 from langchain_rag.lifecycle import identity
 from langchain_rag.lifecycle.identity import StorageKeys
 from langchain_rag.lifecycle.manifest import ChunkEntry, Manifest
