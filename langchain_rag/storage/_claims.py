@@ -16,7 +16,7 @@ from sqlalchemy import delete, select
 
 from langchain_rag._flow import Flow, arun, call, call_as, run
 from langchain_rag.errors import ConcurrentWriteError
-from langchain_rag.storage import _documents
+from langchain_rag.storage import _docstore_statements as statements
 from langchain_rag.storage._presence import presence_of
 from langchain_rag.storage._schema import CLAIMS, among, listed, upsert
 
@@ -153,11 +153,11 @@ class SQLClaim:
 
     def _set(self, pairs: Sequence[tuple[str, Document]]) -> Callable[[Connection], None]:
         documents = dict(pairs)
-        body = _documents.write(self._namespace, documents)
+        body = statements.write(self._namespace, documents)
         return self._guarded(self._index.writing(documents, body))
 
     def _delete(self, keys: Sequence[str]) -> Callable[[Connection], None]:
-        body = _documents.delete_keys(self._namespace, keys)
+        body = statements.delete_keys(self._namespace, keys)
         return self._guarded(self._index.deleting(keys, body))
 
     def _guarded(self, body: Callable[[Connection], None]) -> Callable[[Connection], None]:

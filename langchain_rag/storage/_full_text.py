@@ -11,7 +11,7 @@ from sqlalchemy import select, text, update
 from langchain_rag.errors import ConfigurationError, CorruptStoreError
 from langchain_rag.lexical import analysis, bm25
 from langchain_rag.lexical.texts import CHUNKS, chunk_key_of, text_of, variations_key_of
-from langchain_rag.storage import _documents
+from langchain_rag.storage import _docstore_statements as statements
 from langchain_rag.storage._full_text_rows import Rows
 from langchain_rag.storage._full_text_tables import SETTINGS, create
 from langchain_rag.storage._schema import upsert
@@ -177,7 +177,7 @@ class FullTextIndex:
             return
         rows = Rows(connection, self._namespace)
         rows.clear()
-        page_after = _documents.pages(self._namespace, CHUNKS)
+        page_after = statements.pages(self._namespace, CHUNKS)
         last: str | None = None
         while keys := page_after(last)(connection):
             rows.put(self._read(connection, keys))
@@ -279,7 +279,7 @@ class FullTextIndex:
     def _readable(self, connection: Connection, keys: Sequence[str]) -> dict[str, Document]:
         """Return what can be decoded; a search leaves out the rest anyway."""
         try:
-            found = _documents.read(self._namespace, keys)(connection)
+            found = statements.read(self._namespace, keys)(connection)
         except CorruptStoreError:
             if len(keys) == 1:
                 return {}

@@ -8,7 +8,7 @@ from langchain_core.documents import Document
 from langchain_core.stores import BaseStore
 
 from langchain_rag._flow import Flow, arun, call, call_as, run
-from langchain_rag.storage import _documents
+from langchain_rag.storage import _docstore_statements as statements
 from langchain_rag.storage._claims import SQLClaim, claimed
 from langchain_rag.storage._codec import check_keys
 from langchain_rag.storage._database import Database
@@ -132,7 +132,7 @@ class SQLDocStore(BaseStore[str, Document]):
         Raises:
             CorruptStoreError: If a row cannot be decoded.
         """
-        body = _documents.read(self.namespace, keys)
+        body = statements.read(self.namespace, keys)
         return self._database.run(body, single=True) if keys else []
 
     async def amget(self, keys: Sequence[str]) -> list[Document | None]:
@@ -148,7 +148,7 @@ class SQLDocStore(BaseStore[str, Document]):
         Raises:
             CorruptStoreError: If a row cannot be decoded.
         """
-        body = _documents.read(self.namespace, keys)
+        body = statements.read(self.namespace, keys)
         return await self._database.arun(body, single=True) if keys else []
 
     def mset(self, key_value_pairs: Sequence[tuple[str, Document]]) -> None:
@@ -161,7 +161,7 @@ class SQLDocStore(BaseStore[str, Document]):
             InvalidDocumentError: If a key or document cannot be stored. Nothing is written.
         """
         documents = dict(key_value_pairs)
-        body = _documents.write(self.namespace, documents)
+        body = statements.write(self.namespace, documents)
         if documents:
             self._database.run(self._index.writing(documents, body), write=True)
 
@@ -175,7 +175,7 @@ class SQLDocStore(BaseStore[str, Document]):
             InvalidDocumentError: If a key or document cannot be stored. Nothing is written.
         """
         documents = dict(key_value_pairs)
-        body = _documents.write(self.namespace, documents)
+        body = statements.write(self.namespace, documents)
         if documents:
             await self._database.arun(self._index.writing(documents, body), write=True)
 
@@ -185,7 +185,7 @@ class SQLDocStore(BaseStore[str, Document]):
         Args:
             keys: Their keys.
         """
-        body = _documents.delete_keys(self.namespace, keys)
+        body = statements.delete_keys(self.namespace, keys)
         if keys:
             self._database.run(self._index.deleting(keys, body), write=True)
 
@@ -195,7 +195,7 @@ class SQLDocStore(BaseStore[str, Document]):
         Args:
             keys: Their keys.
         """
-        body = _documents.delete_keys(self.namespace, keys)
+        body = statements.delete_keys(self.namespace, keys)
         if keys:
             await self._database.arun(self._index.deleting(keys, body), write=True)
 
@@ -257,7 +257,7 @@ class SQLDocStore(BaseStore[str, Document]):
         Yields:
             The keys.
         """
-        page_after = _documents.pages(self.namespace, prefix)
+        page_after = statements.pages(self.namespace, prefix)
         last: str | None = None
         while page := self._database.run(page_after(last)):
             yield from page
@@ -274,7 +274,7 @@ class SQLDocStore(BaseStore[str, Document]):
         Yields:
             The keys.
         """
-        page_after = _documents.pages(self.namespace, prefix)
+        page_after = statements.pages(self.namespace, prefix)
         last: str | None = None
         while page := await self._database.arun(page_after(last)):
             for key in page:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from langchain_classic.indexes import SQLRecordManager as _SQLRecordManager
 
 from langchain_rag.errors import ConfigurationError
-from langchain_rag.storage import _records
+from langchain_rag.storage import _record_manager_statements as statements
 from langchain_rag.storage._database import Database
 from langchain_rag.storage.engine import AnyEngine, create_engine
 
@@ -59,12 +59,12 @@ class SQLRecordManager(_SQLRecordManager):
         if (engine is None) == (db_url is None):
             msg = "SQLRecordManager takes either an engine or a db_url: give one of the two."
             raise ConfigurationError(msg)
-        _records.check_names(namespace)
+        statements.check_names(namespace)
         if engine is None:
             assert db_url is not None  # noqa: S101 - checked above
             engine = create_engine(db_url)
         super().__init__(namespace, engine=engine)
-        self._database = Database(engine, _records.SCHEMA, type(self).__name__)
+        self._database = Database(engine, statements.SCHEMA, type(self).__name__)
 
     def create_schema(self) -> None:
         """Create the table if it is missing, which the first call does as well."""
@@ -76,11 +76,11 @@ class SQLRecordManager(_SQLRecordManager):
 
     def get_time(self) -> float:
         """Return the database's time in seconds since 1970, later than any stored one."""
-        return self._database.run(_records.next_time)
+        return self._database.run(statements.next_time)
 
     async def aget_time(self) -> float:
         """Return the database's time in seconds since 1970, later than any stored one."""
-        return await self._database.arun(_records.next_time)
+        return await self._database.arun(statements.next_time)
 
     def update(
         self,
@@ -100,7 +100,7 @@ class SQLRecordManager(_SQLRecordManager):
             ValueError: If there is another number of group ids than of keys.
             InvalidDocumentError: If a key or group id cannot be stored.
         """
-        body = _records.update(self.namespace, keys, group_ids, time_at_least)
+        body = statements.update(self.namespace, keys, group_ids, time_at_least)
         if keys:
             self._database.run(body, write=True)
 
@@ -122,7 +122,7 @@ class SQLRecordManager(_SQLRecordManager):
             ValueError: If there is another number of group ids than of keys.
             InvalidDocumentError: If a key or group id cannot be stored.
         """
-        body = _records.update(self.namespace, keys, group_ids, time_at_least)
+        body = statements.update(self.namespace, keys, group_ids, time_at_least)
         if keys:
             await self._database.arun(body, write=True)
 
@@ -132,7 +132,7 @@ class SQLRecordManager(_SQLRecordManager):
         Args:
             keys: The keys.
         """
-        return self._database.run(_records.exists(self.namespace, keys)) if keys else []
+        return self._database.run(statements.exists(self.namespace, keys)) if keys else []
 
     async def aexists(self, keys: Sequence[str]) -> list[bool]:
         """Say for each key whether there is a record of it.
@@ -142,7 +142,7 @@ class SQLRecordManager(_SQLRecordManager):
         """
         if not keys:
             return []
-        return await self._database.arun(_records.exists(self.namespace, keys))
+        return await self._database.arun(statements.exists(self.namespace, keys))
 
     def list_keys(
         self,
@@ -161,7 +161,7 @@ class SQLRecordManager(_SQLRecordManager):
             limit: The most keys to list.
         """
         return self._database.run(
-            _records.list_keys(self.namespace, before, after, group_ids, limit)
+            statements.list_keys(self.namespace, before, after, group_ids, limit)
         )
 
     async def alist_keys(
@@ -181,7 +181,7 @@ class SQLRecordManager(_SQLRecordManager):
             limit: The most keys to list.
         """
         return await self._database.arun(
-            _records.list_keys(self.namespace, before, after, group_ids, limit)
+            statements.list_keys(self.namespace, before, after, group_ids, limit)
         )
 
     def delete_keys(self, keys: Sequence[str]) -> None:
@@ -191,7 +191,7 @@ class SQLRecordManager(_SQLRecordManager):
             keys: Their keys.
         """
         if keys:
-            self._database.run(_records.delete_keys(self.namespace, keys), write=True)
+            self._database.run(statements.delete_keys(self.namespace, keys), write=True)
 
     async def adelete_keys(self, keys: Sequence[str]) -> None:
         """Delete records, as `delete_keys` does.
@@ -200,7 +200,7 @@ class SQLRecordManager(_SQLRecordManager):
             keys: Their keys.
         """
         if keys:
-            await self._database.arun(_records.delete_keys(self.namespace, keys), write=True)
+            await self._database.arun(statements.delete_keys(self.namespace, keys), write=True)
 
 
 def _nothing(_connection: Connection) -> None:

@@ -14,7 +14,7 @@ from langchain_rag.lifecycle.records import ChunkRecord, write_chunk
 from langchain_rag.storage import FullText, SQLDocStore, create_engine
 from langchain_rag.storage import _full_text_tables as full_text
 from langchain_rag.storage._migrations import DOCSTORE, EMBEDDING_CACHE, VARIATION_CACHE
-from langchain_rag.storage._records import SCHEMA as RECORD_MANAGER
+from langchain_rag.storage._record_manager_statements import SCHEMA as RECORD_MANAGER
 from langchain_rag.storage._schema import VERSIONS, create_table
 from tests.golden.pinned import pinned
 

@@ -20,7 +20,7 @@ from langchain_rag.errors import (
     UnstorableMetadataError,
 )
 from langchain_rag.storage import SQLDocStore, create_engine
-from langchain_rag.storage._documents import after_prefix
+from langchain_rag.storage._docstore_statements import after_prefix
 from tests.unit.storage.kinds import KINDS, LASTING, SYNC, in_both_drivers, of, on_sqlite
 
 

@@ -228,7 +228,7 @@ async def test_what_fails_while_the_index_is_built_leaves_nothing(driver, engine
 async def test_what_was_written_without_it_is_indexed_by_the_first_use(
     driver, make_engine, db_url, monkeypatch
 ):
-    monkeypatch.setattr("langchain_rag.storage._documents._PAGE", 7)
+    monkeypatch.setattr("langchain_rag.storage._docstore_statements._PAGE", 7)
     plain = SQLDocStore(make_engine(db_url))
     texts = {f"k{n:02}": f"word{n} word" for n in range(20)}
     await driver(plain, "mset", [*chunks(texts), ("manifests/a", Document("word"))])

@@ -9,7 +9,7 @@ from sqlalchemy import text
 
 from langchain_rag.errors import StoreError
 from langchain_rag.storage import SQLDocStore, SQLRecordManager, create_engine
-from langchain_rag.storage._documents import write
+from langchain_rag.storage._docstore_statements import write
 from langchain_rag.storage._schema import DOCUMENTS
 from tests.postgres import server, text_of
 

@@ -14,7 +14,7 @@ from langchain_rag.storage import (
     InMemoryRecordManager,
     SQLDocStore,
     SQLRecordManager,
-    _records,
+    _record_manager_statements,
     memory_record_manager,
 )
 from langchain_rag.testing import DRIVERS, CountingEmbeddings
@@ -103,7 +103,7 @@ def clock(request, monkeypatch):
         now[0] += request.param
         return now[0]
 
-    monkeypatch.setattr(_records, "_now", tick)
+    monkeypatch.setattr(_record_manager_statements, "_now", tick)
     monkeypatch.setattr(memory_record_manager, "_clock", tick)
     return tick
 
