@@ -16,7 +16,7 @@ from langchain_rag.lifecycle.drafts import DraftChunk, draft_chunks
 from langchain_rag.lifecycle.lineage import transform
 from langchain_rag.lifecycle.manifest import Manifest
 from langchain_rag.lifecycle.plan import is_current
-from langchain_rag.lifecycle.recording import Recorder
+from langchain_rag.lifecycle.recorder import Recorder
 from langchain_rag.lifecycle.settings import Settings
 from langchain_rag.lifecycle.sources import SourceDocument
 from langchain_rag.lifecycle.variations import set_variations

@@ -23,7 +23,7 @@ from langchain_rag.lifecycle.batches import batched
 from langchain_rag.lifecycle.claims import Claim
 from langchain_rag.lifecycle.drafting import Draft, Drafting
 from langchain_rag.lifecycle.manifest import Manifest
-from langchain_rag.lifecycle.recording import Recorder
+from langchain_rag.lifecycle.recorder import Recorder
 from langchain_rag.lifecycle.settings import Settings
 from langchain_rag.lifecycle.sources import SourceDocument, SourceIdKey, check_documents
 from langchain_rag.lifecycle.write import Lifecycle

@@ -10,8 +10,8 @@ from langchain_core.documents import Document
 from langchain_rag.lifecycle.drafts import DraftChunk
 from langchain_rag.lifecycle.layout import layout_of
 from langchain_rag.lifecycle.manifest import Intent, Manifest
+from langchain_rag.lifecycle.settings import Fingerprints
 from langchain_rag.lifecycle.sources import SourceDocument
-from langchain_rag.lifecycle.transformers import Fingerprints
 from langchain_rag.lifecycle.variations import rows_of
 
 

@@ -1,14 +1,16 @@
-"""How to import: what a call asks for, over what its store is made with."""
+"""How a store imports: its transformers, its defaults, and the options of a call."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
+from langchain_core.documents import BaseDocumentTransformer
 from langchain_core.runnables import RunnableConfig
 
 from langchain_rag.caches.variations import VariationCache
+from langchain_rag.document_transformers import fingerprint_of
 from langchain_rag.document_transformers.base import limit_of
 from langchain_rag.document_transformers.llm.memory import REFRESH, VARIATION_CACHE
 from langchain_rag.errors import ConfigurationError
@@ -122,3 +124,37 @@ class Defaults:
         if configurable:
             completed["configurable"] = configurable
         return completed
+
+
+Fingerprints: TypeAlias = tuple[str | None, str | None]
+"""Identity of both transformers, None for one that has none that can be relied on."""
+
+NO_TRANSFORMER: Final = "none"
+"""Fingerprint of a transformer that is not there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Transformers:
+    """The two stages that a document goes through.
+
+    Attributes:
+        parent: Cuts documents into chunks; None keeps them whole.
+        chunk: Makes the variations of a chunk; None searches the chunk itself.
+        namespace: Namespace of the store.
+        counts_as: Fingerprints that stand for theirs, where what they make counts as made by
+            others.
+    """
+
+    parent: BaseDocumentTransformer | None
+    chunk: BaseDocumentTransformer | None
+    namespace: str
+    counts_as: Fingerprints | None = None
+
+    @property
+    def fingerprints(self) -> Fingerprints:
+        """Their identity."""
+        return self.counts_as or (_fingerprint(self.parent), _fingerprint(self.chunk))
+
+
+def _fingerprint(transformer: BaseDocumentTransformer | None) -> str | None:
+    return NO_TRANSFORMER if transformer is None else fingerprint_of(transformer)

@@ -34,8 +34,8 @@ from langchain_rag.lifecycle.claims import Claim
 from langchain_rag.lifecycle.identity import StorageKeys
 from langchain_rag.lifecycle.recovery import Recovery
 from langchain_rag.lifecycle.repository import Repository
+from langchain_rag.lifecycle.settings import Transformers
 from langchain_rag.lifecycle.stores import Stores
-from langchain_rag.lifecycle.transformers import Transformers
 
 
 class Lifecycle:

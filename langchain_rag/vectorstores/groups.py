@@ -13,7 +13,7 @@ from langchain_rag._documents import document_of
 from langchain_rag._flow import arun, run
 from langchain_rag._flow.together import arun_together, run_together
 from langchain_rag.errors import ConfigurationError
-from langchain_rag.lifecycle.grouping import Grouping, Membership, Refreshed, Wanted
+from langchain_rag.lifecycle.groups import Grouping, Membership, Refreshed, Wanted
 from langchain_rag.lifecycle.sources import check_id, check_list
 
 if TYPE_CHECKING:

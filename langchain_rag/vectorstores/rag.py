@@ -19,15 +19,14 @@ from langchain_rag._flow import Flow, arun, run
 from langchain_rag._flow.together import arun_together, run_together
 from langchain_rag.caches.variations import VariationCache
 from langchain_rag.embedding_cache import EmbeddingCache, wire
-from langchain_rag.lifecycle.cleaning import Cleanup, CleanupRules
+from langchain_rag.indexing.cleanup import Cleanup, CleanupRules
+from langchain_rag.indexing.loading import Documents
+from langchain_rag.indexing.run import index
 from langchain_rag.lifecycle.importing import add_documents
 from langchain_rag.lifecycle.index_report import IndexReport, Listener
-from langchain_rag.lifecycle.indexing import index
-from langchain_rag.lifecycle.loading import Documents
-from langchain_rag.lifecycle.settings import Defaults, OnError, Settings
+from langchain_rag.lifecycle.settings import Defaults, OnError, Settings, Transformers
 from langchain_rag.lifecycle.sources import SourceIdKey, check_ids, documents_of
 from langchain_rag.lifecycle.stores import Stores
-from langchain_rag.lifecycle.transformers import Transformers
 from langchain_rag.lifecycle.write import Lifecycle
 from langchain_rag.search.lookup import get_by_ids
 from langchain_rag.search.queries import Queries

@@ -19,10 +19,9 @@ from langchain_rag.lifecycle import codec, identity
 from langchain_rag.lifecycle.batches import MAX_RECORDS, batched
 from langchain_rag.lifecycle.importing import Importer
 from langchain_rag.lifecycle.manifest import Manifest
-from langchain_rag.lifecycle.recording import Recorder
-from langchain_rag.lifecycle.settings import Settings
+from langchain_rag.lifecycle.recorder import Recorder
+from langchain_rag.lifecycle.settings import Settings, Transformers
 from langchain_rag.lifecycle.sources import SourceDocument
-from langchain_rag.lifecycle.transformers import Transformers
 from langchain_rag.lifecycle.write import Lifecycle
 
 Refreshed: TypeAlias = Literal["updated", "unchanged", "removed"]

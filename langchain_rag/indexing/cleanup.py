@@ -9,11 +9,11 @@ from typing import Literal, TypeAlias, cast
 
 from langchain_rag._flow import Flow
 from langchain_rag.errors import CleanupRefusedError, ConcurrentWriteError, ConfigurationError
+from langchain_rag.indexing.document_ids import Naming
 from langchain_rag.lifecycle import identity
 from langchain_rag.lifecycle.batches import MAX_RECORDS, batched
 from langchain_rag.lifecycle.index_report import IndexReport
-from langchain_rag.lifecycle.naming import Naming
-from langchain_rag.lifecycle.recording import Recorder
+from langchain_rag.lifecycle.recorder import Recorder
 from langchain_rag.lifecycle.settings import Settings
 from langchain_rag.lifecycle.sources import SourceIdKey
 from langchain_rag.lifecycle.tracking import Tracking

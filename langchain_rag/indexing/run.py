@@ -19,13 +19,13 @@ from langchain_rag.errors import (
     InvalidDocumentError,
     RAGError,
 )
-from langchain_rag.lifecycle.cleaning import Cleaning, CleanupRules
+from langchain_rag.indexing.cleanup import Cleaning, CleanupRules
+from langchain_rag.indexing.document_ids import DuplicateDocument, Naming
+from langchain_rag.indexing.loading import Documents, Loading
+from langchain_rag.indexing.progress import listening
 from langchain_rag.lifecycle.importing import Importer
 from langchain_rag.lifecycle.index_report import IndexReport, Listener
-from langchain_rag.lifecycle.loading import Documents, Loading
-from langchain_rag.lifecycle.naming import DuplicateDocument, Naming
-from langchain_rag.lifecycle.progress import listening
-from langchain_rag.lifecycle.recording import Recorder
+from langchain_rag.lifecycle.recorder import Recorder
 from langchain_rag.lifecycle.settings import Settings
 from langchain_rag.lifecycle.sources import (
     SourceDocument,

@@ -13,7 +13,7 @@ from langchain_core.documents import Document
 
 from langchain_rag._flow import arun, run
 from langchain_rag.errors import ConfigurationError
-from langchain_rag.lifecycle.loading import Loading
+from langchain_rag.indexing.loading import Loading
 from langchain_rag.testing import Driver
 
 

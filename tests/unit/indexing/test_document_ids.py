@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from langchain_rag.errors import DuplicateIdError
+from langchain_rag.indexing.document_ids import DuplicateDocument, Naming
 from langchain_rag.lifecycle.identity import digest, positional_id
-from langchain_rag.lifecycle.naming import DuplicateDocument, Naming
 
 SOURCES = st.sampled_from(["", "a", "b", "a1", "\N{GRINNING FACE}", "a\0b"])
 TEXTS = st.text(max_size=5)
