@@ -13,8 +13,8 @@ from langchain_rag._reserved import MATCH
 from langchain_rag.errors import ConfigurationError
 from langchain_rag.retrievers._base import RAGRetriever
 from langchain_rag.retrievers.merging import Merged, apart, merge, tree_of
-from langchain_rag.search.answers import details
-from langchain_rag.search.wanted import wanted_of
+from langchain_rag.search.options import wanted_of
+from langchain_rag.search.results import details
 
 
 class AutoMergingRetriever(RAGRetriever):

@@ -10,8 +10,8 @@ from typing_extensions import override
 
 from langchain_rag._flow import Flow
 from langchain_rag.retrievers._base import RAGRetriever
-from langchain_rag.search.answers import answers
-from langchain_rag.search.wanted import wanted_of
+from langchain_rag.search.options import wanted_of
+from langchain_rag.search.results import answers
 
 
 class HierarchicalRetriever(RAGRetriever):

@@ -18,10 +18,10 @@ from langchain_rag.errors import ConfigurationError
 from langchain_rag.lifecycle import codec
 from langchain_rag.retrievers._base import RAGRetriever
 from langchain_rag.retrievers.windows import Span, Window, around, merged
-from langchain_rag.search.answers import details
+from langchain_rag.search.documents import Whole, wholes
 from langchain_rag.search.engine import Hit
-from langchain_rag.search.wanted import wanted_of
-from langchain_rag.search.whole import Whole, wholes
+from langchain_rag.search.options import wanted_of
+from langchain_rag.search.results import details
 
 
 @dataclass(frozen=True, slots=True)

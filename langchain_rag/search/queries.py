@@ -14,10 +14,10 @@ from langchain_core.vectorstores import VectorStore
 from langchain_rag._flow import Flow, call
 from langchain_rag.errors import ConfigurationError
 from langchain_rag.lifecycle.write import Lifecycle
-from langchain_rag.search.answers import answers
 from langchain_rag.search.diversity import most_diverse, vectors_of
 from langchain_rag.search.engine import Hit, Plan, SearchEngine
-from langchain_rag.search.wanted import Wanted, wanted_of
+from langchain_rag.search.options import Wanted, wanted_of
+from langchain_rag.search.results import answers
 
 V = TypeVar("V")
 Scored: TypeAlias = list[tuple[Document, float]]

@@ -7,7 +7,7 @@ from typing import Any
 from langchain_core.documents import Document
 
 from langchain_rag._flow import Flow, Operation, run
-from langchain_rag.search.lookup import get_by_ids
+from langchain_rag.search.documents import get_by_ids
 from langchain_rag.testing import Driver, ScriptedTransformer, World, contents
 from langchain_rag.vectorstores import RAGVectorStore
 

@@ -10,9 +10,9 @@ from langchain_core.documents import Document
 from langchain_rag._flow import Flow
 from langchain_rag._reserved import KIND, MATCH, TRANSFORMER
 from langchain_rag.lifecycle.write import Lifecycle
+from langchain_rag.search.documents import wholes
 from langchain_rag.search.engine import Hit
-from langchain_rag.search.wanted import Wanted
-from langchain_rag.search.whole import wholes
+from langchain_rag.search.options import Wanted
 
 V = TypeVar("V")
 

@@ -13,7 +13,7 @@ from langchain_rag._reserved import CHUNK
 from langchain_rag.document_transformers.nodes import Node
 from langchain_rag.errors import CorruptStoreError
 from langchain_rag.search.access import queries_of
-from langchain_rag.search.whole import Whole, wholes
+from langchain_rag.search.documents import Whole, wholes
 from langchain_rag.testing import Driver, ScriptedTransformer, World, contents
 from langchain_rag.vectorstores import RAGVectorStore
 from tests.cases.trees import ScriptedTree, three_levels

@@ -9,7 +9,7 @@ from langchain_core.documents import Document
 
 from langchain_rag._reserved import DOCUMENT, KIND
 from langchain_rag.errors import ConfigurationError
-from langchain_rag.search.wanted import ALL, OURS, Wanted, wanted_of
+from langchain_rag.search.options import ALL, OURS, Wanted, wanted_of
 
 
 def test_nothing_of_ours() -> None:
