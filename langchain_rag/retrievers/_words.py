@@ -17,7 +17,7 @@ from langchain_rag._reserved import KIND
 from langchain_rag.lexical import LexicalSearch, lexical_search_of
 from langchain_rag.lifecycle.records import ChunkRecord
 from langchain_rag.retrievers._base import RAGRetriever
-from langchain_rag.retrievers._filters import directive_of, native_of, predicate_of
+from langchain_rag.retrievers.filters import directive_of, native_of, predicate_of
 from langchain_rag.search.engine import Hit
 from langchain_rag.search.options import Wanted
 from langchain_rag.search.queries import Queries

@@ -10,8 +10,8 @@ from typing_extensions import override
 
 from langchain_rag._flow import Flow
 from langchain_rag.errors import ConfigurationError
-from langchain_rag.retrievers._filters import directive_of
 from langchain_rag.retrievers._words import WordsRetriever, dense_hits, lexical_hits
+from langchain_rag.retrievers.filters import directive_of
 from langchain_rag.search.options import wanted_of
 from langchain_rag.search.results import answers
 

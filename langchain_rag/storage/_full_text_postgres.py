@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from langchain_rag.lexical.bm25 import Ids
-    from langchain_rag.storage._full_text_rows import Row
+    from langchain_rag.storage._full_text_tables import Row
 
 _NUMBER: Final = text(
     "SELECT nextval('langchain_rag_full_text_sequence') FROM generate_series(1, :many)"

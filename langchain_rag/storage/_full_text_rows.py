@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from sqlalchemy import delete, select, update
@@ -13,7 +12,7 @@ from langchain_rag.lexical.texts import prefix_of
 from langchain_rag.lifecycle.batches import batched
 from langchain_rag.storage._full_text_postgres import PostgresPostings, PostgresTokens
 from langchain_rag.storage._full_text_sqlite import SqlitePostings, SqliteTokens
-from langchain_rag.storage._full_text_tables import CHUNKS, SPACES, tokens_of
+from langchain_rag.storage._full_text_tables import CHUNKS, SPACES, Row, tokens_of
 from langchain_rag.storage._schema import among, listed, upsert
 
 if TYPE_CHECKING:
@@ -25,23 +24,6 @@ if TYPE_CHECKING:
 
 _SOME: Final = 500
 """Chunks that are deleted at once when all are."""
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A chunk, as the index holds it.
-
-    Attributes:
-        id: Its number.
-        namespace: Of the docstore.
-        key: Of its record.
-        tokens: Its tokens, with blanks between them.
-    """
-
-    id: int
-    namespace: str
-    key: str
-    tokens: str
 
 
 class Rows:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from langchain_rag.lexical.bm25 import Ids
-    from langchain_rag.storage._full_text_rows import Row
+    from langchain_rag.storage._full_text_tables import Row
 
 # Values go in as JSON: one statement for any number of them. CROSS JOIN keeps their order.
 # Tokens are compared by their bytes, in which the dot ends just before U+00B8.

@@ -15,6 +15,7 @@ A token is `space·term·level`; the dot, which no term can have, is a letter fo
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import BigInteger, Column, Integer, MetaData, Table, UniqueConstraint
@@ -88,6 +89,23 @@ ON langchain_rag_full_text USING gin (tokens)
 
 _MOST_BYTES: Final = 500_000
 """Of the tokens of one chunk. PostgreSQL takes no more than 1 MiB."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A chunk, as the index holds it.
+
+    Attributes:
+        id: Its number.
+        namespace: Of the docstore.
+        key: Of its record.
+        tokens: Its tokens, with blanks between them.
+    """
+
+    id: int
+    namespace: str
+    key: str
+    tokens: str
 
 
 def create(connection: Connection) -> None:

@@ -175,7 +175,7 @@ class SummaryGroup:
 
 
 def _wanted_by(filter: object) -> Wanted | None:  # noqa: A002 - as in searches
-    from langchain_rag.retrievers._filters import (  # noqa: PLC0415 - cheap imports
+    from langchain_rag.retrievers.filters import (  # noqa: PLC0415 - cheap imports
         directive_of,
         predicate_of,
     )

@@ -28,7 +28,7 @@ from langchain_rag.lifecycle.settings import Defaults, OnError, Settings, Transf
 from langchain_rag.lifecycle.sources import SourceIdKey, check_ids, documents_of
 from langchain_rag.lifecycle.stores import Stores
 from langchain_rag.lifecycle.write import Lifecycle
-from langchain_rag.search.lookup import get_by_ids
+from langchain_rag.search.documents import get_by_ids
 from langchain_rag.search.queries import Queries
 from langchain_rag.vectorstores import factories
 from langchain_rag.vectorstores.arguments import check_arguments

@@ -247,7 +247,7 @@ class LLMDocumentTransformer(WindowTransformer):
         Returns:
             What was found in each answer. Nothing where that failed, and the overseer noted it.
         """
-        memory = Memory(self, config)
+        memory = Memory(type(self).__name__, self.fingerprint_of_answers, config)
         overseer = overseer_of(config)
         known = yield from memory.recall(pending)
         overseer.found(len(known))

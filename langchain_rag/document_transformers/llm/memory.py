@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from langchain_core.runnables import RunnableConfig
 
@@ -22,9 +22,6 @@ from langchain_rag.caches.variation_codec import CacheKey
 from langchain_rag.caches.variations import VariationCache
 from langchain_rag.document_transformers.llm.calls import Asked, Piece
 from langchain_rag.document_transformers.overseer import OVERSEER
-
-if TYPE_CHECKING:
-    from langchain_rag.document_transformers.llm.base import LLMDocumentTransformer
 
 __all__ = ["REFRESH", "VARIATION_CACHE", "Memory", "without_ours"]
 
@@ -44,19 +41,19 @@ class Memory:
     """What a transformer knows from earlier runs.
 
     Args:
-        transformer: The transformer; one without a fingerprint remembers nothing.
+        name: Class name of the transformer.
+        fingerprint: Of its answers; without one nothing is remembered.
         config: The caller's config.
     """
 
     def __init__(
-        self, transformer: LLMDocumentTransformer, config: RunnableConfig | None
+        self, name: str, fingerprint: str | None, config: RunnableConfig | None
     ) -> None:
         configurable = (config or {}).get("configurable") or {}
-        fingerprint = transformer.fingerprint_of_answers
         cache = configurable.get(VARIATION_CACHE)
         self._cache: VariationCache | None = None if fingerprint is None else cache
         self._fingerprint = fingerprint or ""
-        self._name = type(transformer).__name__
+        self._name = name
         self._refresh = bool(configurable.get(REFRESH))
 
     def recall(self, asked: Sequence[Asked]) -> Flow[dict[int, list[Piece]]]:

@@ -1,7 +1,7 @@
 """What the error of a model call says, whichever client library raised it.
 
 No client library is imported: attributes are read by name, and classes are recognised by
-their name over the MRO. Only facts are found here; `retrying` decides what follows from them.
+their name over the MRO. Only facts are found here; `retries` decides what follows from them.
 """
 
 from __future__ import annotations
