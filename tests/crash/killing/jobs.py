@@ -23,7 +23,28 @@ if TYPE_CHECKING:
 
 
 HUNG = 20
-"""Seconds after which a call that may hang is given up."""
+"""Seconds without a point after which a call that may hang is given up."""
+
+
+class WatchedPoints(Points):
+    """Points that end the process when no further one is reached.
+
+    Args:
+        stacks: Where to write what all threads are doing then.
+    """
+
+    def __init__(self, stacks: Path) -> None:
+        super().__init__()
+        self._stacks = stacks.open("w")  # as long as the process
+        self._watch()
+
+    def reach(self, label: str) -> None:
+        """Count a point, and wait for the next one."""
+        super().reach(label)
+        self._watch()
+
+    def _watch(self) -> None:
+        faulthandler.dump_traceback_later(HUNG, file=self._stacks, exit=True)
 
 
 def driver_of(name: str) -> Driver:
@@ -61,11 +82,11 @@ def call(
     Returns:
         The labels of all points.
     """
-    points = Points(options.get("strike_at"), _strike(options.get("strike")))
-    _limit_files(options.get("max_file"))
     if "stacks" in options:
-        stacks = Path(options["stacks"]).open("w")  # noqa: SIM115 - as long as the process
-        faulthandler.dump_traceback_later(HUNG, file=stacks, exit=True)
+        points: Points = WatchedPoints(Path(options["stacks"]))
+    else:
+        points = Points(options.get("strike_at"), _strike(options.get("strike")))
+    _limit_files(options.get("max_file"))
 
     async def work() -> None:
         site = await open_site(Place(**place), driver, points)
