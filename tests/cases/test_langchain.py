@@ -86,7 +86,7 @@ async def test_case_18_and_over_one_with_only_async_methods() -> None:
 
 
 async def test_a_loader_that_fails_half_way_empties_nothing(driver: Driver) -> None:
-    """One that swallows its failure, or finds nothing, empties the store: README says so."""
+    """One that swallows its failure, or finds nothing, empties the store: the docs say so."""
     rag, kwargs = RAGVectorStore.from_vs_in_memory(InMemoryVectorStore(CountingEmbeddings()))
     pages = [Document(f"page {n}", metadata={"source": f"{n}"}) for n in range(3)]
     await driver.index(pages, cleanup="full", **kwargs)

@@ -1,7 +1,7 @@
 """The vector stores that run here without a server of their own, each made empty.
 
 `tests/conformance/test_stores.py` runs the suite over them, `tests/conformance/table.py` makes
-the README's table of them.
+the table of them in `docs/stores.md`.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Store(OverStore):
     """A store, and where it may keep what it has.
 
     Attributes:
-        title: What it is called in the README.
+        title: What it is called in `docs/stores.md`.
         folder: For stores on disk; every store that is made takes a new name in it.
         url: Of a PostgreSQL database.
     """

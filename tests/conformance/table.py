@@ -1,7 +1,7 @@
-"""What each vector store does when it is wrapped, as the README's table.
+"""What each vector store does when it is wrapped, as the table of `docs/stores.md`.
 
 uv run python -m tests.conformance.table            # prints it
-uv run python -m tests.conformance.table --write    # puts it into README.md
+uv run python -m tests.conformance.table --write    # puts it into the page
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from langchain_rag.testing import StoreReport
 
-README = Path(__file__).parents[2] / "README.md"
+PAGE = Path(__file__).parents[2] / "docs/stores.md"
 BEGIN = "<!-- stores: made by `python -m tests.conformance.table --write` -->"
 END = "<!-- end of stores -->"
 
@@ -52,9 +52,9 @@ def table(reports: Iterable[StoreReport]) -> str:
     return "\n".join([*lines, *(row(report) for report in reports)])
 
 
-def in_readme() -> str:
-    """Return the table that the README has."""
-    return README.read_text(encoding="utf-8").partition(BEGIN)[2].partition(END)[0].strip()
+def in_docs() -> str:
+    """Return the table that the page has."""
+    return PAGE.read_text(encoding="utf-8").partition(BEGIN)[2].partition(END)[0].strip()
 
 
 def probed() -> list[StoreReport]:
@@ -72,14 +72,14 @@ def probed() -> list[StoreReport]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--write", action="store_true", help="put it into README.md")
+    parser.add_argument("--write", action="store_true", help="put it into docs/stores.md")
     options = parser.parse_args()
     made = table(probed())
     print(made)
     if options.write:
-        before, _, rest = README.read_text(encoding="utf-8").partition(BEGIN)
+        before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
         after = rest.partition(END)[2]
-        README.write_text(f"{before}{BEGIN}\n{made}\n{END}{after}", encoding="utf-8")
+        PAGE.write_text(f"{before}{BEGIN}\n{made}\n{END}{after}", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -35,14 +35,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class Base(VectorStoreConformance, stores.Store):
-    """Gives a store its folder, and compares what it does with the README."""
+    """Gives a store its folder, and compares what it does with its page."""
 
     @pytest.fixture(autouse=True)
     def _folder(self, folder: Path) -> None:
         self.folder = folder
 
-    def test_the_readme_says_what_it_does(self) -> None:
-        assert table.row(self.report(self.title)) in table.in_readme().splitlines()
+    def test_the_docs_say_what_it_does(self) -> None:
+        assert table.row(self.report(self.title)) in table.in_docs().splitlines()
 
 
 class TestInMemory(stores.InMemory, Base):
@@ -107,8 +107,8 @@ class TestLance(stores.Lance, Base):
     """On disk."""
 
 
-def test_the_readme_has_all_stores() -> None:
-    head, _, *rows = table.in_readme().splitlines()
+def test_the_docs_have_all_stores() -> None:
+    head, _, *rows = table.in_docs().splitlines()
     assert [head] == table.table([]).splitlines()[:1]
     assert [row.split("|")[1].strip() for row in rows] == [s.title for s in stores.STORES]
 
@@ -136,7 +136,7 @@ async def test_sqlite_vec_is_refused(driver: Driver) -> None:
     store = stores.SqliteVec().make_store(CountingEmbeddings())
     await refused(driver, store, IdsIgnoredError, "SQLiteVec numbers its rows itself")
     row = table.row(StoreReport(stores.SqliteVec.title, refused="it numbers its rows itself"))
-    assert row in table.in_readme().splitlines()
+    assert row in table.in_docs().splitlines()
 
 
 @pytest.mark.full
