@@ -11,7 +11,7 @@ from langchain_core.documents import Document
 
 from langchain_rag._documents import document_of
 from langchain_rag._reserved import CHUNK, DOCUMENT, KIND, NAMESPACE, RESERVED, TRANSFORMER
-from langchain_rag.errors import RAGError, TransformerError
+from langchain_rag.errors import RAGError, TransformerError, UnstorableMetadataError
 from langchain_rag.lifecycle import codec, identity
 from langchain_rag.lifecycle.drafts import DraftChunk, text_or_none
 from langchain_rag.lifecycle.projection import projection
@@ -30,15 +30,15 @@ class _Output:
         text: Its text, None where it is blank.
         kind: Its kind.
         transformer: Class name of the transformer that made it, None where none did.
-        keys: Keys of its metadata.
-        changed: Encoded metadata in which it differs from its chunk.
+        metadata: Its metadata, encoded.
+        changed: Keys of the metadata in which it differs from its chunk.
     """
 
     text: str | None
     kind: str
     transformer: str | None
-    keys: Collection[str]
-    changed: dict[str, Any]
+    metadata: dict[str, Any]
+    changed: Collection[str]
 
 
 def set_variations(
@@ -81,7 +81,7 @@ def set_variations(
             unfit[number] = error
     own = _own_keys(output for one in found.values() for output in one)
     for number, read in found.items():
-        chunks[number].keep(_variations(chunks[number], read, own))
+        chunks[number].keep(_variations(read, own))
     if on_error == "copy":
         for number in [*failed, *unfit]:
             _stand_in(chunks[number], outputs[number])
@@ -119,12 +119,15 @@ def _read(
             for key, value in metadata.items()
             if key not in RESERVED and not (key in inherited and inherited[key] is value)
         }
-        changed = {
-            key: value
-            for key, value in codec.encode(other, owner).items()
-            if key not in inherited or inherited[key] != value
-        }
-        outputs.append(_Output(text, kind, made, metadata.keys(), changed))
+        try:
+            known = {**inherited, **codec.encode(other, owner)}
+        except UnstorableMetadataError:
+            if text is None:
+                continue  # nothing of it is stored
+            raise
+        encoded = {key: known[key] for key in metadata if key in known}
+        changed = {key for key in other if key not in inherited or inherited[key] != known[key]}
+        outputs.append(_Output(text, kind, made, encoded, changed))
     return outputs
 
 
@@ -142,19 +145,17 @@ def _own_keys(outputs: Iterable[_Output]) -> Mapping[str | None, Collection[str]
 
 
 def _variations(
-    chunk: DraftChunk,
-    outputs: Iterable[_Output],
-    own: Mapping[str | None, Collection[str]],
+    outputs: Iterable[_Output], own: Mapping[str | None, Collection[str]]
 ) -> list[Variation]:
     variations: dict[tuple[str, str], Variation] = {}
     for output in outputs:
         if output.text is None:
             continue
-        made_by, metadata = output.transformer, {**chunk.record.metadata, **output.changed}
+        made_by = output.transformer
         extra = {
-            key: metadata[key]
-            for key in output.keys
-            if key in output.changed or (key in metadata and key in own.get(made_by, ()))
+            key: value
+            for key, value in output.metadata.items()
+            if key in output.changed or key in own.get(made_by, ())
         }
         variation = Variation(output.kind, made_by, output.text, extra)
         variations.setdefault((output.kind, output.text), variation)
@@ -164,7 +165,7 @@ def _variations(
 def _stand_in(chunk: DraftChunk, documents: Iterable[Document]) -> None:
     """Give a failed chunk its plain text, beside what other transformers made of it."""
     try:
-        variations = _variations(chunk, _read(chunk, documents, None), {})
+        variations = _variations(_read(chunk, documents, None), {})
     except RAGError:
         variations = []  # nothing that can be stored
     content = chunk.record.content

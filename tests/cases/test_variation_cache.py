@@ -194,6 +194,26 @@ async def test_a_cache_that_fails_does_not_fail_the_import(
     assert "could not be kept" in caplog.text
 
 
+class Pairs(ByteStoreVariationCache):
+    """Gives back what any JSON does, which has no named tuples."""
+
+    def mget(self, keys: Any) -> Any:
+        found = super().mget(keys)
+        return [pieces and [list(piece) for piece in pieces] for pieces in found]
+
+    async def amget(self, keys: Any) -> Any:
+        return self.mget(keys)
+
+
+async def test_a_cache_may_give_back_pairs(driver: Driver) -> None:
+    cache, llm = Pairs(InMemoryByteStore()), model()
+    first, second = store(llm, cache), store(llm, cache)
+    for rag in (first, second):
+        await driver(rag, "add_documents", [Document("one")], ids=["1"])
+    assert llm.calls == 2
+    assert variations(second) == variations(first)
+
+
 async def test_the_cache_is_hidden_from_the_model(driver: Driver, cache: Any) -> None:
     seen: list[dict[str, Any]] = []
 

@@ -88,12 +88,18 @@ def named_constructor(init: Callable[Concatenate[Any, P], None]) -> _NamedConstr
     Returns:
         A class method that takes the same arguments.
     """
+    described = signature(init)
+    with_prompt = [*described.parameters].index("prompt")  # `self` stands for none of them
 
-    def from_llm(cls: type[T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+    def from_llm(cls: type[T], /, *args: Any, **kwargs: Any) -> T:
         """Make a transformer for a model; the class describes the arguments."""
+        if len(args) == with_prompt and "prompt" not in kwargs:
+            # A subclass's own constructor may take it by its name only.
+            kwargs["prompt"] = args[-1]
+            args = args[:-1]
         return cls(*args, **kwargs)
 
-    vars(from_llm)["__signature__"] = signature(init).replace(return_annotation="Self")
+    vars(from_llm)["__signature__"] = described.replace(return_annotation="Self")
     return cast("_NamedConstructor[P]", classmethod(from_llm))
 
 

@@ -76,7 +76,10 @@ class Memory:
             _log.warning("The variation cache could not be read.", exc_info=True)
             return {}
         return {
-            position: pieces for position, pieces in zip(known, found, strict=True) if pieces
+            # A user's own cache may give back pairs.
+            position: [Piece(kind, text) for kind, text in pieces]
+            for position, pieces in zip(known, found, strict=True)
+            if pieces
         }
 
     def remember(self, asked: Asked, pieces: Sequence[Piece]) -> Flow[None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from itertools import pairwise
 from typing import Any
 
@@ -149,6 +150,15 @@ def test_texts_of_which_no_order_adds_up_take_no_long_time() -> None:
     # Each could be at hundreds of places; the end of the text is at none.
     assert layout_of("a " * 1000 + "b" * 1000, ["a", "a a", "a a a"] * 300) is None
     assert layout_of("a" * 3000, ["a"] * 2000) is None
+
+
+def test_long_chunks_of_one_letter_take_no_long_time() -> None:
+    # Where one could begin, each of its characters but the first is as it should be.
+    size = 20_000
+    chunks = ["a" * size, "a" * size, "ab" + "a" * (size - 2), "a" * size]
+    begun = time.process_time()
+    assert layout_of("a" * 4 * size, chunks) is None
+    assert time.process_time() - begun < 5
 
 
 def test_joining_takes_as_many_texts_as_there_are_joints() -> None:

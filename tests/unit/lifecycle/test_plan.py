@@ -13,6 +13,7 @@ from langchain_rag.lifecycle import drafts, plan
 from langchain_rag.lifecycle.identity import variation_id
 from langchain_rag.lifecycle.manifest import Manifest
 from langchain_rag.lifecycle.records import Variation
+from langchain_rag.lifecycle.settings import OnError
 from langchain_rag.lifecycle.sources import SourceDocument, check_documents
 from langchain_rag.lifecycle.variations import WHOLE_CHUNK, rows_of, set_variations
 
@@ -194,6 +195,30 @@ def test_variations_are_cleaned_and_told_apart() -> None:
     ]
     assert chunk.record.fan_out == 4
     assert [row.metadata.get("page") for row in rows_of(chunk)] == [1, 2, 1, 1]
+
+
+def test_a_variation_keeps_a_value_that_only_equals_the_one_of_its_chunk() -> None:
+    (chunk,) = drafted("one", flag=1)
+    outputs = [Document("a", metadata={"flag": True}), Document("b", metadata={"flag": 2})]
+    set_variations({0: chunk}, {0: outputs}, "Maker")
+    assert [repr(row.metadata["flag"]) for row in rows_of(chunk)] == ["True", "2"]
+
+
+@pytest.mark.parametrize("on_error", ["raise", "skip", "copy"])
+def test_what_is_blank_need_not_be_storable(on_error: OnError) -> None:
+    (chunk,) = drafted("one")
+    outputs = [Document(" ", metadata={"bad": object()}), Document("a")]
+    assert set_variations({0: chunk}, {0: outputs}, "Maker", on_error=on_error) == {}
+    assert [row.page_content for row in rows_of(chunk)] == ["a"]
+    assert not chunk.incomplete
+
+
+def test_the_plain_text_stands_beside_what_others_made_of_a_chunk() -> None:
+    (chunk,) = drafted("one")
+    outputs = [Document(" ", metadata={"bad": object()}), Document("a", metadata={KIND: "q"})]
+    set_variations({0: chunk}, {0: outputs}, "Maker", failed=[0], on_error="copy")
+    assert [row.page_content for row in rows_of(chunk)] == ["a", "one"]
+    assert chunk.incomplete
 
 
 def test_without_a_chunk_transformer_the_row_is_the_chunk() -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from inspect import signature
-from typing import assert_type
+from typing import Any, assert_type
 
 import pytest
 from langchain_core.callbacks import BaseCallbackHandler
@@ -63,6 +63,26 @@ def test_type_checkers_know_the_arguments_of_from_llm() -> None:
         SummarizeTransformer.from_llm(llm, nb_of_questions=3)  # type: ignore[call-arg]
     with pytest.raises(TypeError):
         ContextualSplitter.from_llm(llm)  # type: ignore[call-arg]
+
+
+class OwnQuestions(GenerateQuestionsTransformer):
+    def __init__(self, llm, *, prompt=None, **options):
+        super().__init__(llm, prompt=prompt, **options)
+
+
+class OwnContexts(ContextualSplitter):
+    def __init__(self, llm, splitter, *, prompt=None, **options):
+        super().__init__(llm, splitter, prompt=prompt, **options)
+
+
+def test_from_llm_of_a_subclass_that_takes_the_prompt_by_name() -> None:
+    llm, splitter = FakeListChatModel(responses=["x"]), CopyDocumentTransformer()
+    questions: Any = OwnQuestions.from_llm(llm, "Of {context}", nb_of_questions=2)
+    assert (questions.prompt.template, questions.nb_of_questions) == ("Of {context}", 2)
+    contexts: Any = OwnContexts.from_llm(llm, splitter, "Of {document} {chunk}")
+    assert contexts.prompt.template == "Of {document} {chunk}"
+    with pytest.raises(TypeError, match="prompt"):
+        SummarizeTransformer.from_llm(llm, "{context}", prompt="{context}")  # type: ignore[misc]
 
 
 class Recorder(BaseCallbackHandler):
