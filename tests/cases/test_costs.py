@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
 from typing import Any
 
@@ -236,6 +237,16 @@ async def test_one_call_for_each_phase_and_batch(driver: Driver) -> None:
 async def test_a_model_sees_all_calls_of_a_batch_together(driver: Driver) -> None:
     setting = Setting(driver, with_parent=False)
     setting.llm.delay = 0.05
+    answer = setting.llm.answer
+    meeting = threading.Barrier(4)
+
+    def answer_together(prompt: str) -> str:
+        # Threads wait for each other, however busy the machine is; tasks all begin at once.
+        if driver.name == "sync":
+            meeting.wait(60)
+        return answer(prompt)
+
+    setting.llm.answer = answer_together
     rag = setting.start(max_concurrency=4)
     documents = [Document(f"text {n}", metadata={"source": "s"}) for n in range(8)]
     await driver(rag, "add_documents", documents)
@@ -244,6 +255,7 @@ async def test_a_model_sees_all_calls_of_a_batch_together(driver: Driver) -> Non
     # Without a limit, and with the call's own.
     for limit, peak in ((None, 8), (8, 8)):
         setting.llm.reset()
+        meeting = threading.Barrier(peak)
         rag = setting.start(max_concurrency=None)
         config = {} if limit is None else {"max_concurrency": limit}
         await driver(rag, "add_documents", documents, config=config, force=True)
